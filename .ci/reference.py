@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from perf_culprit.action.inputs import Input, declared_inputs
+from perf_culprit.action.inputs import Given, SharedInputs, described
 from perf_culprit.commands.all_commands import COMMANDS
 from perf_culprit.commands.declared import Command, Field
 from perf_culprit.config.settings import Config
@@ -94,24 +94,25 @@ def _inputs() -> Iterator[str]:
     yield "An input that overrides a key of the [configuration](configuration.md) names it. Down to `ref` they are\n"
     yield "named and meant as in github-action-benchmark. The outputs are in [action.yml](../action.yml).\n\n"
     yield "| input | default | meaning |\n|:--|:--|:--|\n"
-    for entry in _declared():
-        key = f" (overrides `{entry.key.replace('_', '-')}`)" if entry.key else ""
-        default = f"`{entry.default}`" if entry.default else NONE
-        yield f"| `{entry.name}` | {default} | {_cell(entry.description)}{key} |\n"
+    for field in Given.fields():
+        option, default = field.option, _input_default(field)
+        key = f" (overrides `{option.key.replace('_', '-')}`)" if option.key else ""
+        yield f"| `{option.form}` | {f'`{default}`' if default else NONE} | {_cell(described(option))}{key} |\n"
 
 
-def _declared() -> Iterator[Input]:
-    return (entry for _, _, entry in declared_inputs())
+def _input_default(field: Field) -> str:
+    if isinstance(field.default, bool):
+        return json.dumps(field.default)
+    return str(field.default or "")
 
 
 def _action() -> Iterator[str]:
     yield "inputs:\n  # Named and meant as in github-action-benchmark.\n"
-    were_ours = False
-    for entry in _declared():
-        if entry.is_ours and not were_ours:
+    for index, field in enumerate(Given.fields()):
+        if index == len(SharedInputs.__annotations__):
             yield "\n  # Ours.\n"
-        were_ours = entry.is_ours
-        yield f"  {entry.name}:\n    description: {_scalar(entry.description)}\n    default: {_scalar(entry.default)}\n"
+        about, default = _scalar(described(field.option)), _scalar(_input_default(field))
+        yield f"  {field.option.form}:\n    description: {about}\n    default: {default}\n"
     yield "\n"
 
 

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.cli.entry import main
+from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.git.command import Remote
 from perf_culprit.github.host import marker
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
@@ -86,6 +87,11 @@ def test_what_runs_nothing_is_all_that_is_listed_by_default(reader: Assistant) -
     assert list(tools) == ["benchmarks", "history", "report", "why", "compare", "diagnose", "plan"]
     assert all(tool.annotations.read_only_hint and tool.output_schema for tool in tools.values())
     assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
+    arguments = tools["plan"].input_schema["properties"]
+    options = {field.name: field.option.text for field in Bisect.fields()}
+    assert {name: about["description"] for name, about in arguments.items()} == {
+        name: options[name] for name in arguments
+    }
     assert "not permitted" in reader.refused("plan", good="HEAD~3", bad="HEAD", benchmrk="parse")
     assert "Unknown tool" in reader.refused("bisect", good="HEAD~3", bad="HEAD")
 

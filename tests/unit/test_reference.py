@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from perf_culprit.action.inputs import declared_inputs, read_inputs
+from perf_culprit.action.inputs import Given, read_inputs
 
 PROJECT = Path(__file__).parents[2]
 SEARCH = "bot/perf_culprit/search"
@@ -43,17 +43,11 @@ def test_a_page_that_says_something_else_is_named(tmp_path: Path) -> None:
 
 def test_action_yml_has_the_declared_inputs_and_their_defaults() -> None:
     inputs = yaml.safe_load((PROJECT / "action.yml").read_text())["inputs"]
-    declared = {entry.name: entry for _, _, entry in declared_inputs()}
-    assert inputs == {
-        name: {"description": entry.description, "default": entry.default} for name, entry in declared.items()
-    }
-
-
-def test_an_action_whose_runner_gives_only_defaults_is_read_as_one_without_inputs() -> None:
-    defaults = {f"INPUT_{entry.name.upper()}": entry.default for _, _, entry in declared_inputs()}
-    given = read_inputs(defaults | {"INPUT_GITHUB-TOKEN": ""})
-    assert {name: getattr(given, name) for name, _, _ in declared_inputs()} == {
-        name: getattr(read_inputs({}), name) for name, _, _ in declared_inputs()
+    assert list(inputs) == [field.option.form for field in Given.fields()]
+    defaults = {f"INPUT_{name.upper()}": about["default"] for name, about in inputs.items()}
+    given, bare = read_inputs(defaults | {"INPUT_GITHUB-TOKEN": ""}), read_inputs({})
+    assert {one.name: getattr(given, one.name) for one in Given.fields()} == {
+        one.name: getattr(bare, one.name) for one in Given.fields()
     }
     assert (given.tool, given.mode, given.token, given.run_id, given.comment_always) == ("auto", "auto", "", None, None)
     assert given.is_recorded

@@ -4,13 +4,13 @@
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
-from perf_culprit.commands.declared import Declared
+from perf_culprit.commands.declared import Declared, Field, Option
 from perf_culprit.config.policy_settings import LevelsConfig
-from perf_culprit.config.reader import DEFAULT_PATH, load_config, with_database, with_key
+from perf_culprit.config.reader import DEFAULT_PATH, load_config, with_database, with_options
 from perf_culprit.config.settings import Config, description_of
 from perf_culprit.config.units import parse_ratio
 from perf_culprit.errors import ConfigError, UsageError
@@ -20,46 +20,11 @@ Mode = Literal["auto", "compare", "record", "publish", "command", "bisect"]
 REMOTE_CONFIG_MODES: Final[tuple[Mode, ...]] = ("command", "bisect")
 # The jobs of these events need no checkout.
 REMOTE_CONFIG_EVENTS: Final = ("issue_comment", "workflow_run")
+# The default of an input that the runner fills in.
+FROM_RUNNER: Final = "${{ github.token }}"
 _TRUE: Final = ("true", "yes", "on", "1")
 _FALSE: Final = ("false", "no", "off", "0")
 _WORKFLOW: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
-
-
-class Input(NamedTuple):
-    """An input. It overrides the configuration's `key`, if any; without a `text` of its own it has that key's meaning.
-
-    `convert` turns a text that is not empty into the value.
-    """
-
-    name: str
-    text: str = ""
-    default: str = ""
-    key: str | None = None
-    convert: Callable[[str], object] | None = None
-    is_ours: bool = True  # else named and defined as in github-action-benchmark
-
-    @property
-    def description(self) -> str:
-        meaning = description_of(self.key) if self.key else ""
-        return self.text or f"{meaning[:1].upper()}{meaning[1:]}; empty takes the configuration"
-
-    @property
-    def known_default(self) -> str:
-        """The default, if the runner is not needed to fill it in; else empty."""
-        return "" if self.default.startswith("${{") else self.default
-
-    def read(self, environ: Mapping[str, str], kind: Any) -> object:
-        """Read the value from `environ`, in a type that a field can have. Raise a UsageError that names the input."""
-        # The runner upper-cases names and replaces spaces, but keeps hyphens.
-        text = environ.get(f"INPUT_{self.name.upper()}", "").strip() or self.known_default
-        try:
-            if bool in (kind, *get_args(kind)):
-                return _flag(text) if text else None
-            if self.convert is not None:
-                return self.convert(text) if text else None
-        except _WrongInputError as error:
-            raise UsageError(str(error), place=f"input {self.name}", next_step=error.next_step) from None
-        return text if kind is str else tuple(line.strip() for line in text.splitlines() if line.strip())
 
 
 class _WrongInputError(ValueError):
@@ -103,194 +68,193 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, text.split(","))))
 
 
-def _shared(
-    name: str,
-    text: str = "",
-    default: str = "",
-    *,
-    key: str | None = None,
-    convert: Callable[[str], object] | None = None,
-) -> Input:
-    return Input(name, text, default, key, convert, is_ours=False)
+class SharedInputs(Declared):
+    """The inputs that are named and meant as in github-action-benchmark."""
 
-
-class Given(Declared):
-    """The inputs as the workflow wrote them."""
-
-    suite: Annotated[str, _shared("name", key="suite")]
+    suite: Annotated[str, Option("name", key="suite")] = ""
     tool: Annotated[
-        str,
-        _shared("tool", "Format of the result files; auto finds it by content (docs/formats.md lists them)", "auto"),
-    ]
+        str, Option("tool", "Format of the result files; auto finds it by content (docs/formats.md lists them)")
+    ] = "auto"
     output_files: Annotated[
         tuple[str, ...],
-        _shared("output-file-path", "Result files, one path or glob per line; a directory or a zip archive works too"),
-    ]
+        Option("output-file-path", "Result files, one path or glob per line; a directory or a zip archive works too"),
+    ] = ()
     token: Annotated[
         str,
-        _shared(
-            "github-token",
-            "Token for the API and the history branch; the workflow's permissions decide what it may do",
-            "${{ github.token }}",
+        Option(
+            "github-token", "Token for the API and the history branch; the workflow's permissions decide what it may do"
         ),
-    ]
+    ] = FROM_RUNNER
     auto_push: Annotated[
         bool,
-        _shared(
-            "auto-push", "On a push to the default branch, append the run to the history (needs contents write)", "true"
-        ),
-    ]
+        Option("auto-push", "On a push to the default branch, append the run to the history (needs contents write)"),
+    ] = True
     comment_always: Annotated[
         bool | None,
-        _shared("comment-always", "Comment on every pull request; false comments only when something changed"),
-    ]
+        Option("comment-always", "Comment on every pull request; false comments only when something changed"),
+    ] = None
     comment_on_alert: Annotated[
-        bool, _shared("comment-on-alert", "Comment when a benchmark regressed; false never comments", "true")
-    ]
-    summary: Annotated[bool, _shared("summary-always", "Write the job summary", "true")]
+        bool, Option("comment-on-alert", "Comment when a benchmark regressed; false never comments")
+    ] = True
+    summary: Annotated[bool, Option("summary-always", "Write the job summary")] = True
     fail_on_alert: Annotated[
         bool,
-        _shared(
+        Option(
             "fail-on-alert",
             "Fail this step (exit code 1) on a regression over the fail threshold; the check run fails in any case",
-            "false",
         ),
-    ]
+    ] = False
     alert_threshold: Annotated[
         str,
-        _shared(
+        Option(
             "alert-threshold",
             "Smallest slowdown that is a warning, as a ratio such as 150% (50% slower); empty takes the configuration",
             key="levels.warn",
         ),
-    ]
+    ] = ""
     fail_threshold: Annotated[
         str,
-        _shared(
+        Option(
             "fail-threshold",
             "Slowdown from which the check fails, as a ratio; empty takes alert-threshold, then the configuration",
             key="levels.fail",
         ),
-    ]
+    ] = ""
     mention: Annotated[
         tuple[str, ...] | None,
-        _shared(
+        Option(
             "alert-comment-cc-users",
             "Users or teams to name on a regression, separated by commas, such as @octocat,@octo-org/perf",
             key="comment.mention",
             convert=_names,
         ),
-    ]
-    save_data_file: Annotated[bool, _shared("save-data-file", "false judges without recording the run", "true")]
-    ref: Annotated[str, _shared("ref", "Commit that the results belong to; empty takes the event's")]
+    ] = None
+    save_data_file: Annotated[bool, Option("save-data-file", "false judges without recording the run")] = True
+    ref: Annotated[str, Option("ref", "Commit that the results belong to; empty takes the event's")] = ""
+
+
+class Given(SharedInputs):
+    """The inputs as the workflow wrote them."""
+
     mode: Annotated[
         Mode,
-        Input(
+        Option(
             "mode",
             "auto, compare (writes nothing to GitHub), record, publish, command or bisect. By auto a push is recorded "
             "and checked, a pull_request gets a comment, workflow_run publishes, and issue_comment runs commands",
-            "auto",
             convert=_mode,
         ),
-    ]
+    ] = "auto"
     baseline_files: Annotated[
         tuple[str, ...],
-        Input(
+        Option(
             "baseline-file-path",
             "Results of the base commit, measured in this job (paired); each table of the same counters is a run; "
             "empty compares with the stored history",
         ),
-    ]
+    ] = ()
     reference: Annotated[
         str,
-        Input(
+        Option(
             "reference",
             "Judge against this tag or commit, or latest-release, instead of the commit before "
             "(docs/tracking-issues.md); with baseline-file-path, the commit that was measured there",
         ),
-    ]
+    ] = ""
     confirm_files: Annotated[
         tuple[str, ...],
-        Input(
+        Option(
             "confirm-file-path",
             "Results of a second measurement of the benchmarks that an earlier step flagged; only what both see is "
             "reported (docs/confirm.md)",
         ),
-    ]
+    ] = ()
     confirm_baseline_files: Annotated[
         tuple[str, ...],
-        Input(
+        Option(
             "confirm-baseline-file-path",
             "Results of the base commit, measured a second time next to them; empty takes the first ones again",
         ),
-    ]
+    ] = ()
     diagnosis_files: Annotated[
         tuple[str, ...],
-        Input(
+        Option(
             "diagnosis-file-path",
             "What diagnose --json wrote, of two revisions (--baseline --target) or of one, a file per line; shown in "
             "the comment",
         ),
-    ]
+    ] = ()
     run_id: Annotated[
         int | None,
-        Input(
+        Option(
             "run-id",
             "Read the result files from the artifacts of this workflow run instead of the workspace",
             convert=_run_id,
         ),
-    ]
+    ] = None
     artifact_name: Annotated[
         str,
-        Input(
+        Option(
             "artifact-name",
             "Artifact to read with run-id or on workflow_run; empty takes perf-culprit-report* on workflow_run, else "
             "all",
         ),
-    ]
-    config_file: Annotated[str, Input("config", "Configuration file (docs/configuration.md)")]
-    detector: Annotated[str, Input("detector", key="detector")]
-    unit: Annotated[str, Input("unit", key="unit")]
-    minimum_effect: Annotated[str, Input("minimum-effect", key="minimum_effect")]
-    history_branch: Annotated[str, Input("history-branch", key="history.branch")]
-    bisect_engine: Annotated[str, Input("bisect-engine", key="bisect.engine")]
+    ] = ""
+    config_file: Annotated[str, Option("config", "Configuration file (docs/configuration.md)")] = ""
+    detector: Annotated[str, Option("detector", key="detector")] = ""
+    unit: Annotated[str, Option("unit", key="unit")] = ""
+    minimum_effect: Annotated[str, Option("minimum-effect", key="minimum_effect")] = ""
+    history_branch: Annotated[str, Option("history-branch", key="history.branch")] = ""
+    bisect_engine: Annotated[str, Option("bisect-engine", key="bisect.engine")] = ""
     report_directory: Annotated[
         Path,
-        Input(
+        Option(
             "report-directory",
             "Where report.json, comment.md and run.json are written, relative to the workspace",
-            "perf-culprit",
             convert=_report_directory,
         ),
-    ]
+    ] = Path("perf-culprit")
     html_report: Annotated[
         bool,
-        Input(
+        Option(
             "html-report",
             "Also write report.html into report-directory, the page with every benchmark; upload it as an artifact "
             "(docs/report.md)",
-            "false",
         ),
-    ]
+    ] = False
     measure_workflow: Annotated[
         str,
-        Input(
+        Option(
             "measure-workflow",
             "File name of the workflow that measures pull requests; /perf-retry runs it again",
-            "perf.yml",
             convert=_workflow,
         ),
-    ]
+    ] = "perf.yml"
     bot_login: Annotated[
-        str,
-        Input("bot-login", "Account that the token comments as; only its comments are edited", "github-actions[bot]"),
-    ]
+        str, Option("bot-login", "Account that the token comments as; only its comments are edited")
+    ] = "github-actions[bot]"
 
 
-def declared_inputs() -> Iterator[tuple[str, Any, Input]]:
-    """Yield each input as its field's name, the field's type and the declaration."""
-    for name, annotation in Given.__annotations__.items():
-        yield name, annotation.__origin__, annotation.__metadata__[0]
+def described(option: Option) -> str:
+    meaning = description_of(option.key) if option.key else ""
+    return option.text or f"{meaning[:1].upper()}{meaning[1:]}; empty takes the configuration"
+
+
+def _read(field: Field, environ: Mapping[str, str]) -> object:
+    """Read the value of an input from `environ`. Raise a UsageError that names the input."""
+    option = field.option
+    # The runner upper-cases names and replaces spaces, but keeps hyphens.
+    text = environ.get(f"INPUT_{option.form.upper()}", "").strip()
+    if not text:
+        return "" if field.default == FROM_RUNNER else field.default
+    try:
+        if field.kind is bool:
+            return _flag(text)
+        if option.convert is not None:
+            return option.convert(text)
+    except _WrongInputError as error:
+        raise UsageError(str(error), place=option.name, next_step=error.next_step) from None
+    return tuple(line.strip() for line in text.splitlines() if line.strip()) if field.is_several else text
 
 
 class Inputs(Given):
@@ -311,7 +275,7 @@ class Inputs(Given):
 
 def read_inputs(environ: Mapping[str, str]) -> Inputs:
     """Read the inputs from `environ`. Raise a UsageError that names a wrong input."""
-    values: dict[str, Any] = {name: entry.read(environ, kind) for name, kind, entry in declared_inputs()}
+    values: dict[str, Any] = {field.name: _read(field, environ) for field in Given.fields()}
     given = Given(**values)
     path = Path(given.config_file) if given.config_file else None
     is_remote = given.mode in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
@@ -324,11 +288,8 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
 
 
 def _overridden(config: Config, given: Given) -> Config:
-    for name, _, entry in declared_inputs():
-        value = getattr(given, name)
-        # Thresholds are ratios, unlike the keys' percentages.
-        if entry.key and value and not entry.key.startswith("levels."):
-            config = with_key(config, entry.key, value, place=f"input {entry.name}")
+    # Thresholds are ratios, unlike the keys' percentages.
+    config = with_options(config, given.replaced(alert_threshold="", fail_threshold=""))
     comment = config.comment.model_copy(update={"when": _when(given, config)})
     return config.model_copy(update={"levels": _levels(given, config.levels), "comment": comment})
 

@@ -26,11 +26,7 @@ def check_outputs(asked: Command) -> None:
 
 def chosen_config(asked: Configured) -> "Config":
     """Read the configuration, with the keys that options override."""
-    from perf_culprit.config.reader import load_config, with_database, with_key
+    from perf_culprit.config.reader import load_config, with_database, with_options
 
-    chosen = load_config(asked.config)
-    for field in asked.fields():
-        key, value = field.option.key, getattr(asked, field.name)
-        if key and value:
-            chosen = with_key(chosen, key, value, place=field.option.flags[-1])
+    chosen = with_options(load_config(asked.config), asked)
     return with_database(chosen, environ=os.environ, option=getattr(asked, "history_url", None))

@@ -22,12 +22,13 @@ class Group(NamedTuple):
 class Option(NamedTuple):
     """An option or argument, defined by the form that the usage shows: `--repo DIR`, `--paths PATH ...`, `[FILE]`.
 
-    A field of several values also accepts repeated options. `key` is the configuration key that the option overrides.
-    `convert` makes the value from the text; by default the field's type does.
+    The form of an action's input is its name. A field of several values also accepts repeated options. `key` is the
+    configuration key that the option overrides; without a `text` of its own it has that key's meaning. `convert` makes
+    the value from a text that is not empty; by default the field's type does.
     """
 
     form: str
-    text: str
+    text: str = ""
     key: str | None = None
     convert: Callable[[str], object] | None = None
     choices: tuple[str, ...] | None = None
@@ -36,6 +37,11 @@ class Option(NamedTuple):
     @property
     def flags(self) -> list[str]:
         return [word for word in self.form.split() if word.startswith("-")]
+
+    @property
+    def name(self) -> str:
+        """The name for messages."""
+        return self.flags[-1] if self.flags else f"input {self.form}"
 
     @property
     def value(self) -> str:
@@ -48,7 +54,7 @@ class Option(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One option of one command. `kind` is the type of its value, or of each of its values."""
+    """One option of one command, or one input. `kind` is the type of its value, or of each of its values."""
 
     name: str
     option: Option
@@ -71,6 +77,15 @@ class Declared:
     def replaced(self, **changes: Any) -> Self:
         return type(self)(**{**vars(self), **changes})
 
+    @classmethod
+    def fields(cls) -> Iterator[Field]:
+        """Yield the options that every such value has, then the class's own, then those it shares with some others."""
+        *owners, root, _, _ = cls.__mro__
+        for owner in (root, *owners):
+            for name, annotation in owner.__annotations__.items():
+                for option in getattr(annotation, "__metadata__", ()):
+                    yield _field(cls, name, annotation.__origin__, option)
+
 
 class Command(Declared):
     """A command of the command line. Its docstring's first line is its help; its examples are shown and tested."""
@@ -88,17 +103,8 @@ class Command(Declared):
     def description(cls) -> str:
         return (cls.__doc__ or "").partition("\n")[0]
 
-    @classmethod
-    def fields(cls) -> Iterator[Field]:
-        """Yield the options that every command has, then the command's own, then those it shares with some commands."""
-        owners = [owner for owner in cls.__mro__ if issubclass(owner, Command)]
-        for owner in (Command, *(owner for owner in owners if owner is not Command)):
-            for name, annotation in owner.__annotations__.items():
-                for option in getattr(annotation, "__metadata__", ()):
-                    yield _field(cls, name, annotation.__origin__, option)
 
-
-def _field(owner: type[Command], name: str, hint: Any, option: Option) -> Field:
+def _field(owner: type[Declared], name: str, hint: Any, option: Option) -> Field:
     parts: tuple[Any, ...] = getattr(hint, "__args__", ())
     if type(None) in parts:
         hint = parts[0]

@@ -1,7 +1,7 @@
 """The commands that run the user's commands on commits: measure, backfill, bisect, bisect-job."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, get_args
 
 from perf_culprit.commands.declared import (
     QUANTITIES,
@@ -25,6 +25,8 @@ from perf_culprit.model.count import as_quantity
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS: Final = 7
 MOST_ROUNDS: Final = 20
+Affected = Literal["off", "suites", "benchmarks"]
+SoughtDirection = Literal["any", "worse", "better"]
 Only = Annotated[
     tuple[str, ...], Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)")
 ]
@@ -96,7 +98,7 @@ class Measure(
             "--affected",
             "measure only what the changes can reach (docs/how-to/only-what-changed.md)",
             key="affected",
-            choices=("off", "suites", "benchmarks"),
+            choices=get_args(Affected),
         ),
     ] = None
     harness: Annotated[
@@ -190,7 +192,7 @@ class Bisect(
         ),
     ] = None
     direction: Annotated[
-        str, Option("--direction", "change to look for (default: any)", choices=("any", "worse", "better"))
+        SoughtDirection, Option("--direction", "change to look for (default: any)", choices=get_args(SoughtDirection))
     ] = "any"
     engine: Annotated[
         str | None,

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from perf_culprit.commands.declared import Declared
 from perf_culprit.config.database_url import VARIABLE, filed, is_database, parse_database
 from perf_culprit.config.policy_settings import REPLACED
 from perf_culprit.config.settings import BenchmarkDetector, Config, CounterDetector
@@ -104,6 +105,15 @@ def override(section: Section, values: Mapping[str, object], *, place: str) -> S
         message = _message({**first, "loc": first["loc"][1:]} if len(values) == 1 else first, type(section))
         raise ConfigError(message, place=place, next_step=f"see {DOCS}") from None
     return section.model_copy(update={name: getattr(checked, name) for name in values})
+
+
+def with_options(config: Config, asked: Declared) -> Config:
+    """Set the keys that the given options or inputs override."""
+    for field in asked.fields():
+        key, value = field.option.key, getattr(asked, field.name)
+        if key and value:
+            config = with_key(config, key, value, place=field.option.name)
+    return config
 
 
 def with_key(config: Config, key: str, value: object, *, place: str) -> Config:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from perf_culprit.commands.measure_requests import Affected
 from perf_culprit.config.database_url import Database
 from perf_culprit.config.policy_settings import PolicySettings, Section
 from perf_culprit.config.units import DurationMs, Percent, SizeBytes
@@ -261,7 +262,7 @@ class Config(PolicySettings):
         ),
     ] = ()
     affected: Annotated[
-        Literal["off", "suites", "benchmarks"],
+        Affected,
         BeforeValidator(lambda value: "off" if value is False else value),  # YAML's `off`
         Field(
             description="of a pull request measure only what its [changes can reach](how-to/only-what-changed.md): "

@@ -1,12 +1,12 @@
 """The server: its tools and resources by name, those that run the repository's code, and its lifetime."""
 
 import gc
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, ParamSpec
+from typing import Annotated, Any, ClassVar, Final, ParamSpec
 
 import anyio
 from mcp.server.mcpserver import MCPServer
@@ -16,6 +16,11 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from perf_culprit import __version__, git
+from perf_culprit.commands.analysis_requests import Diagnose
+from perf_culprit.commands.declared import Command
+from perf_culprit.commands.history_requests import FindChanges
+from perf_culprit.commands.judge_requests import Compare
+from perf_culprit.commands.measure_requests import ROUNDS, Bisect, Measure, SoughtDirection
 from perf_culprit.config.reader import DEFAULT_PATH, MAX_CONFIG_BYTES, load_config
 from perf_culprit.errors import BotError, UsageError
 from perf_culprit.files import read_limited, temporary_folder
@@ -36,9 +41,15 @@ from perf_culprit.mcp.tools import (
     teller,
 )
 
-Direction = Literal["any", "worse", "better"]
-
-Minutes = Annotated[float, Field(gt=0, le=24 * 60, description="Then the answer so far is given.")]
+# The commands that tools run. An argument without a description of its own is their option of that name.
+COMMANDS: Final[Mapping[str, type[Command]]] = {
+    "bisect": Bisect,
+    "compare": Compare,
+    "diagnose": Diagnose,
+    "history": FindChanges,
+    "measure": Measure,
+    "plan": Bisect,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +64,10 @@ class Running:
         self,
         call: Call,
         *,
-        base: Revision,
-        head: Revision = "HEAD",
-        rounds: Annotated[int, Field(ge=1, le=100)] = 7,
-        trace: Annotated[bool, Field(description="Then trace Python commands: files for `diagnose`.")] = False,
+        base: Annotated[Revision, Field(description="Commit, branch or tag to measure against.")],
+        head: Annotated[Revision, Field(description="Commit, branch or tag to measure.")] = "HEAD",
+        rounds: Annotated[int, Field(ge=1, le=100)] = ROUNDS,
+        trace: bool = False,
     ) -> Answered:
         """Measure two commits side by side with the configured command, and judge them: a report.
 
@@ -81,8 +92,8 @@ class Running:
         bad: Revision,
         benchmark: Name | None = None,
         metric: Name | None = None,
-        direction: Direction = "any",
-        minutes: Minutes = 30,
+        direction: SoughtDirection = "any",
+        minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 30,
     ) -> Answered:
         """Find the commits that introduced a change, by measuring with the configured command; minutes to hours."""
         options = [f"--good={self.place.own_commit(good)}", f"--bad={self.place.own_commit(bad)}"]
@@ -140,6 +151,9 @@ def _tool(family: Reading | Running, name: str) -> Tool:
     tool = Tool.from_function(_answering(getattr(family, name)), name=name, annotations=hints)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
+    texts = {field.name: field.option.text for field in COMMANDS[name].fields()} if name in COMMANDS else {}
+    for argument, about in arguments.model_fields.items():
+        about.description = about.description or texts.get(argument)
     arguments.model_rebuild(force=True)
     return tool.model_copy(update={"parameters": arguments.model_json_schema(by_alias=True)})
 

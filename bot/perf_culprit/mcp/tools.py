@@ -267,7 +267,7 @@ async def _stop(process: Process) -> None:
 # The tools that only read: stored runs and reports, reasons, and the plan of a search.
 
 Name: TypeAlias = Annotated[str, Field(max_length=1000)]
-Revision: TypeAlias = Annotated[str, Field(max_length=200, description="Commit, branch or tag.")]
+Revision: TypeAlias = Annotated[str, Field(max_length=200)]
 File: TypeAlias = Annotated[str, Field(max_length=1000, description="Path of a file inside the repository.")]
 Files: TypeAlias = Annotated[list[File], Field(max_length=100)]
 Offset: TypeAlias = Annotated[int, Field(ge=0, description="From an earlier answer's `next_offset`.")]
@@ -356,8 +356,8 @@ class Reading:
         *,
         target: Annotated[Files, Field(min_length=1, description="Results to judge, of any known format.")],
         baseline: Annotated[Files, Field(description="Results to judge against; none: the stored history.")] = [],  # noqa: B006 - pydantic copies it
-        paired: Annotated[bool, Field(description="Both were measured in one job, interleaved.")] = False,
-        commit: Annotated[Revision, Field(description="Of the target, against the history.")] = "HEAD",
+        paired: bool = False,
+        commit: Annotated[Revision, Field(description="Commit of the target, for the stored history.")] = "HEAD",
     ) -> Answered:
         """Judge benchmark results against others or against the stored history: a report."""
         against = ["--baseline", *self.place.files(baseline), *(["--paired"] if paired else [])]
@@ -375,7 +375,7 @@ class Reading:
             Literal["labelled", "spring", "json"] | None, Field(description="The files are logs of this form.")
         ] = None,
         profile_format: Annotated[Name | None, Field(description="Where it can't be found by content.")] = None,
-        commit: Annotated[Revision | None, Field(description="The commit between both, where it is known.")] = None,
+        commit: Revision | None = None,
         offset: Offset = 0,
     ) -> Answered:
         """List the methods that cost most, or, with a baseline, those that got slower and why, the likeliest first."""
