@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from perf_culprit.cli.entry import main
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import temporary_folders
 
-# It prints a benchmark for each given package, and records its arguments.
+# It prints a benchmark for each given package, and records its arguments. It asks the real one for packages.
 GO = r"""#!/bin/sh
+if [ "$1" = list ]; then PATH=${PATH#*:} exec go "$@"; fi
 echo "$*" >> "$HOME/asked"
 for word; do case $word in ./*)
   n=$(wc -l < "$HOME/asked"); echo "pkg: example.com/m/${word#./}"; echo "BenchmarkX 100 5.$n ns/op" ;;
@@ -44,6 +46,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
         yield folder
 
 
+pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+
+
 def measure(repository: Path, *options: str, commits: tuple[str, ...]) -> int:
     out = repository.parent / "out"
     given = ("--repo", str(repository), "--run", RUN, "--output", str(out), "--rounds", "2")
@@ -67,7 +72,9 @@ def compared(repository: Path, *options: str) -> dict[str, Any]:
 def test_a_suite_that_nothing_reaches(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--affected", "suites", "--build", "go build ./...")
     assert measure(repository, *options, commits=("HEAD~2", "HEAD~1")) == 0
-    assert "Not measured: nothing that changed reaches the benchmarks" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "Not measured: nothing that changed reaches the benchmarks" in printed.out
+    assert "not measured: the benchmarks use 2 packages by `go list`" in printed.out + printed.err
     assert not asked(repository)
     report = compared(repository)
     assert (report["conclusion"], report["missing"], report["findings"]) == ("not_affected", [], [])

@@ -159,9 +159,16 @@ def _of_changes(plan: MeasurePlan, *, config: Config, say: Say, environ: Mapping
         return plan
     base, head = (git.resolve_commit(asked.repository, end) for end in ends)
     by_package = config.affected == "benchmarks"
-    answer = reach(asked.repository, base, head, run=commands.run, build=commands.build, by_package=by_package)
-    if answer.why is not None:
-        say(f"measured, since {answer.why}")
+    answer = reach(
+        asked.repository,
+        base,
+        head,
+        run=commands.run,
+        build=commands.build,
+        by_package=by_package,
+        environment=commands.environment,
+    )
+    say(f"not measured: {answer.why_not}" if answer.why is None else f"measured, since {answer.why}")
     run = commands.run if answer.arguments is None else AFFECTED.sub(lambda _: str(answer.arguments), commands.run)
     return replace_commands(plan, unreached=answer.unreached, commands=replace_commands(commands, run=run))
 

@@ -3,57 +3,98 @@
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from perf_culprit import git
-from perf_culprit.measure.package_graphs import BUILD_FILES, TOOLS, Files, Graph, UnknownError, is_inside, joined
-from perf_culprit.model.run import MOST_UNREACHED, Unreached
+from perf_culprit.errors import BotError
+from perf_culprit.measure.compiled_graphs import Cargo, Go
+from perf_culprit.measure.npm_workspaces import Npm
+from perf_culprit.measure.package_graphs import Command, Files, Graph, Part, Source, UnknownError, joined
+from perf_culprit.measure.processes import Log
+from perf_culprit.measure.python_modules import Python
+from perf_culprit.measure.runner import Commands
+from perf_culprit.measure.workplace import Workplace, open_workplace
+from perf_culprit.model.run import MOST_UNREACHED, Run, Unreached
 
 # A placeholder in a command, with all packages as default. The packages to measure replace it, as tool arguments.
 AFFECTED: Final = re.compile(r"\$\{PERF_CULPRIT_AFFECTED:-([^}]*)\}")
 
-# Documentation, except in typical input folders of programs, and except files that a measured source names.
+# Documentation, and settings of programs that check, format, publish or show code; except in typical input folders of
+# programs, and except files that a measured source names.
 DOCUMENT: Final = re.compile(
     r"(?:.*/)?(?:[^/]+\.(?:md|rst|adoc)|(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|CODEOWNERS)[-\w]*(?:\.txt)?)"
     r"|docs?/.*\.(?:txt|png|svg|jpe?g|gif|webp|css|html)|\.github/(?:ISSUE_TEMPLATE/.*|FUNDING\.yml)"
 )
+SETTINGS: Final = re.compile(
+    r"\.github/(?!perf-culprit\.).*\.ya?ml"
+    r"|(?:.*/)?(?:\.(?:vscode|idea)/.*|[^/]+\.code-workspace|\.?(?:codecov|renovate|readthedocs|biome|codespellrc|mailmap"
+    r"|editorconfig|(?:pre-commit-config|markdownlint|golangci|prettierrc|eslintrc)[-\w]*|prettierignore|eslintignore"
+    r"|git-blame-ignore-revs)(?:\.(?:ya?ml|jsonc?|json5|toml))?)"
+)
 _INPUTS: Final = re.compile(r"(?i)(?:^|/)[^/]*(?:bench|test|data|fixture|corpus|sample|example|snapshot|input)[^/]*/")
-# Not source of a package, whatever its name: copies of other code, inputs and build files.
+# Not source of a package, whatever its name: copies of other code, and inputs.
 _NO_SOURCE: Final = re.compile(
     r"(?i)(?:^|/)(?:vendor|third_party|node_modules|test_?data|fixtures?|snapshots?|corpus|samples?|data|inputs?|resources)/"
 )
-_COMMENT: Final = re.compile(r"\s*(?://|\*|#(?!\[))|.*\bdoc\s*=")
-_EMBEDS: Final = re.compile(r"go:embed|include_dir!|RustEmbed|rust_embed")
+# Each changed path is searched in the sources.
+MOST_PATHS: Final = 3000
+# What a file of an unexpected form raises: a fork wrote it.
+FAULTS: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
+ASK_SECONDS: Final = 60.0
+MOST_PRINTED: Final = 64 << 20
+# Manifests, and their lines that describe a package.
+_MANIFESTS: Final = re.compile(r"(?:.*/)?(?:pyproject\.toml|setup\.(?:py|cfg)|Cargo\.toml|package\.json|MANIFEST\.in)")
+_ABOUT: Final = re.compile(r"(?im)^.*(?:readme|license|description|include|\"files\").*$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """`why` it is measured, in words; None if nothing is. `arguments`: the packages, if only some are measured."""
+    """`why` it is measured, or `why_not`, in words. `arguments`: the packages, if only some are measured."""
 
     why: str | None = None
+    why_not: str = ""
     unreached: Unreached | None = None
     arguments: str | None = None
 
 
-def reach(repository: Path, base: str, head: str, *, run: str, build: str | None, by_package: bool) -> Reach:
-    """Find the part of the suite that these commits can affect; `by_package`: select its affected packages."""
+def reach(
+    repository: Path,
+    base: str,
+    head: str,
+    *,
+    run: str,
+    build: str | None,
+    by_package: bool,
+    environment: Sequence[str] = (),
+) -> Reach:
+    """Find the part of the suite that these commits can affect; `by_package`: select its affected packages.
+
+    The language's own tool is asked in a checkout of the head, as the commands would run there.
+    """
     changes = git.file_changes(repository, base, head)
     paths = sorted({path for change in changes for path in (change.path, change.old_path)})
-    others = [path for path in paths if not DOCUMENT.fullmatch(path) or _INPUTS.search(path)]
-    documents = [path for path in paths if path not in others]
-    files, parts = Files(repository, base, head), list[_Part]()
-    try:
-        parts += _parts(files, run, build)
-        _refuse_unclear(paths, others, files, parts)
-    except UnknownError as error:
-        if others or any(is_inside(path, link) for path in paths for link in files.links):
+    kept = {change.path for change in changes if change.blob and change.old_blob and change.path == change.old_path}
+    documents = [path for path in paths if _is_document(path)]
+    others = [path for path in paths if path not in set(documents)]
+    with ExitStack() as stack:
+        files = Files(repository, base, head, ask=_Checkout(repository, head, environment, stack).ask)
+        try:
+            _refuse_changes(paths, files)
+            parts = _understood(
+                files, run, build, others=others, can_choose=by_package and AFFECTED.search(run) is not None
+            )
+            if not parts and (why := _named(files, documents, kept, f"{build or ''}\n{run}")):
+                return Reach(why=why)
+            reached = {part: why for part in parts if (why := part.why(others, documents, kept))}
+        except UnknownError as error:
             return Reach(why=str(error))
-    reached = [part for part in parts if any(map(part.is_reached_by, others))]
-    if not reached and (named := _named(documents, others, files, parts, f"{run} {build}")):
-        return Reach(why=named)
+        except FAULTS as error:
+            return Reach(why=f"a file has an unexpected form ({type(error).__name__})")
     left = tuple(part.name for part in parts if part not in reached)
     folders = dict.fromkeys(posixpath.dirname(path) or "." for path in others)
     unreached = Unreached(
@@ -63,115 +104,188 @@ def reach(repository: Path, base: str, head: str, *, run: str, build: str | None
         packages=left[:MOST_UNREACHED] if reached else (),
     )
     if not reached:
-        return Reach(unreached=unreached)
-    why = f"{next(filter(reached[0].is_reached_by, others))} reaches {reached[0].name}"
+        return Reach(why_not=_why_not(parts), unreached=unreached)
+    why = next(iter(reached.values()))
     if not (left and by_package and AFFECTED.search(run)):
         return Reach(why=why)
     words = (word for part in reached for word in (*part.graph.flag, part.name))
     return Reach(why=why, unreached=unreached, arguments=shlex.join(words))
 
 
-def _refuse_unclear(paths: Sequence[str], others: Sequence[str], files: Files, parts: Sequence["_Part"]) -> None:
+def _why_not(parts: Sequence[Part]) -> str:
+    used: dict[Graph, set[str]] = {}
+    for part in parts:
+        used.setdefault(part.graph, set()).update(part.used)
+    graphs = (f"the benchmarks use {graph.described(packages)}" for graph, packages in used.items())
+    return (
+        ", ".join([*graphs, "and nothing that changed is in them or named by them"])
+        if used
+        else "only documentation changed"
+    )
+
+
+def _is_document(path: str) -> bool:
+    return bool(SETTINGS.fullmatch(path) or (DOCUMENT.fullmatch(path) and not _INPUTS.search(path)))
+
+
+def _refuse_changes(paths: Sequence[str], files: Files) -> None:
+    if len(paths) > MOST_PATHS:
+        raise UnknownError(f"{len(paths)} files changed")
     for path in paths:
-        if any(is_inside(path, link) for link in files.links):
+        if files.is_linked(path):
             raise UnknownError(f"{path} is or lies behind a link or a submodule")
-    beside = {"", *(posixpath.dirname(path) for path in files.blobs if BUILD_FILES.fullmatch(path))}
+
+
+def _understood(
+    files: Files, run: str, build: str | None, *, others: Sequence[str], can_choose: bool
+) -> tuple[Part, ...]:
+    """The parts of the suite; none if the command or a source is not understood and only documents changed.
+
+    Only sources of the suite's language belong to a package for certain.
+    """
+    try:
+        parts = tuple(_parts(files, run, build, can_choose=can_choose))
+    except UnknownError:
+        if others:
+            raise
+        return ()
+    endings = tuple({ending for part in parts for ending in part.graph.endings})
     for path in others:
-        if not any(path.endswith(part.graph.endings) and part.graph.owner(path) is not None for part in parts):
+        if not path.endswith(endings) or _NO_SOURCE.search(path):
             raise UnknownError(f"{path} is neither documentation nor a source of the suite's language")
-        if _NO_SOURCE.search(path) or (path.endswith(".py") and posixpath.dirname(path) in beside):
-            raise UnknownError(f"{path} is no package's source")
+    return parts
 
 
-def _named(
-    documents: Sequence[str], others: Sequence[str], files: Files, parts: Sequence["_Part"], command: str
-) -> str | None:
-    """The file that a measured source or the build may read; with unknown sources, search files named bench or perf."""
-    sources = {path for part in parts for package in part.used for path in part.graph.sources.get(package, ())}
-    called = (path for path in files.blobs if re.search(r"bench|perf", path) and not DOCUMENT.fullmatch(path))
-    texts = [("the command", command), *files.texts(sources if parts else called)]
-    building = files.texts(filter(BUILD_FILES.fullmatch, files.blobs)) if others else []
-    for path in (*documents, *others):
-        folder, name = posixpath.split(path)
-        inside = posixpath.basename(folder) if path in documents else ""
-        if path in others and re.match(r"(?:lib|mod|main|index|__init__|doc)\.", name):
-            name = f"{posixpath.basename(folder)}/{name}"
-        pattern = re.compile(rf"{re.escape(name)}|['\"/]{re.escape(inside) or '(?!)'}/?(?:\*[^'\"]*)?['\"]")
-        for source, text in (*texts, *(building if path in others else ())):
-            if _is_named(pattern, text) or (
-                inside and _EMBEDS.search(text) and is_inside(path, posixpath.dirname(source))
-            ):
-                return f"{source} may read {path}"
+def _named(files: Files, documents: Sequence[str], kept: set[str], command: str) -> str | None:
+    """The file that may read a document. It can be any file, since nothing shows what the command starts."""
+    paths = [path for path in files.blobs if not _is_document(path)]
+    texts = ((path, _ABOUT.sub("", text) if _MANIFESTS.fullmatch(path) else text) for path, text in files.texts(paths))
+    sources = [Source(path=path, text=text) for path, text in (("the command", command), *texts)]
+    for path in documents:
+        for source in sources:
+            if source.may_read(path, is_document=True, is_kept=path in kept):
+                return f"{source.path} may read {path}"
     return None
 
 
-def _is_named(pattern: re.Pattern[str], text: str) -> bool:
-    lines = (text[text.rfind("\n", 0, match.start()) + 1 : match.end()] for match in pattern.finditer(text))
-    return not all(map(_COMMENT.match, lines))
+class _Checkout:
+    """A checkout of a commit in which commands of this job are run; made when it is first needed."""
+
+    def __init__(self, repository: Path, commit: str, environment: Sequence[str], stack: ExitStack) -> None:
+        self._repository = repository
+        self._commit = commit
+        self._commands = Commands(run="false", environment=tuple(environment), run_timeout_seconds=ASK_SECONDS)
+        self._stack = stack
+        self._workplace: Workplace | None = None
+
+    def ask(self, command: str) -> str:
+        """The output of a command in the checkout, with the environment of the suite's commands."""
+        if self._workplace is None:
+            folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="perf-culprit-")))
+            log = self._stack.enter_context(Log(folder / "log.txt"))
+            opened = open_workplace(self._repository, commands=self._commands, read=_refuse_results, log=log)
+            self._workplace = self._stack.enter_context(opened)
+        try:
+            printed = self._workplace.run(self._commit, command=command)
+            if printed.stat().st_size > MOST_PRINTED:
+                raise UnknownError("the language's tool printed too much")
+            return printed.read_text(errors="replace")
+        except BotError as error:
+            raise UnknownError(f"the language's tool did not answer: {error.message[:300]}") from None
+
+
+def _refuse_results(result: Path) -> Run:
+    raise UnknownError(f"{result} is not a result")
 
 
 # The commands of a shell line, and the packages that they start.
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Part:
-    """A package whose benchmarks are measured, and all packages that it uses."""
-
-    graph: Graph
-    package: str
-    folder: str
-    used: frozenset[str]
-
-    @property
-    def name(self) -> str:
-        return self.graph.argument(self.package, self.folder)
-
-    def is_reached_by(self, path: str) -> bool:
-        return path.endswith(self.graph.endings) and self.graph.owner(path) in self.used
-
-
-# Commands that pass results on and read no sources, or that only build what the run command starts.
+TOOLS: Final[Mapping[str, type[Graph]]] = {
+    "cargo": Cargo,
+    "go": Go,
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "node", "bun"), Npm),
+    **dict.fromkeys(("python", "python3", "pytest", "asv"), Python),
+}
+# Commands that pass results on and read no sources.
 _HELPERS: Final = re.compile(
-    r"(?:tee|cat|mkdir|export|set|true|echo|grep|cargo (?:build|fetch|bench .*--no-run)|go (?:build|mod download)"
-    r"|(?:npm|pnpm|yarn) (?:ci|install)|(?:python3? -m |uv )?pip3? install)\b"
+    r"(?:tee|cat|mkdir|true|echo|set|cargo fetch|go mod download"
+    r"|(?:python3? -m |uv )?pip3? install)\b"
 )
-_AROUND: Final = ("uv", "poetry", "run", "time", "exec", "env")
+_AROUND: Final = ("uv", "poetry", "run", "time", "exec", "env", "export")
+# Variables that only switch or count.
+_PLAIN: Final = re.compile(r"\w+=(?:[\d.]*|true|false|on|off|yes|no|full|production|release)")
+_PYTHON_PATH: Final = re.compile(r"PYTHONPATH=[\w./:-]*")
 
 
-def _parts(files: Files, run: str, build: str | None) -> Iterator[_Part]:
+def _parts(files: Files, run: str, build: str | None, *, can_choose: bool) -> Iterator[Part]:
     graphs: dict[type[Graph], Graph] = {}
-    count = 0
-    for words, folder in (*_commands(build or ""), *_commands(run)):
-        if _HELPERS.match(" ".join(words)):
+    started: dict[tuple[Graph, str], str] = {}
+    for command in (*_commands(build or "", is_build=True), *_commands(run)):
+        words = " ".join(command.words)
+        if _HELPERS.match(words):
+            if re.search(r"[*?\[]", words):
+                raise UnknownError("a pattern of the command is not understood")
             continue
-        if (kind := TOOLS.get(words[0])) is None:
-            raise UnknownError(f"nothing shows what {words[0]} reads")
+        if (kind := TOOLS.get(command.words[0])) is None:
+            raise UnknownError(f"nothing shows what {command.words[0]} reads")
         graph = graphs.get(kind) or graphs.setdefault(kind, kind(files))
-        for count, package in enumerate(sorted(graph.starts(words, folder)), 1):  # noqa: B007
-            yield _Part(graph=graph, package=package, folder=folder, used=graph.used(package))
-    if not count:
+        for package in sorted(graph.starts(command, can_choose=can_choose)):
+            started.setdefault((graph, package), command.folder)
+    if not started:
         raise UnknownError("the command starts no benchmark that is here")
+    source = Source(path="the command", text=f"{build or ''}\n{run}")
+    for (graph, package), folder in started.items():
+        yield Part(graph=graph, package=package, folder=folder, used=graph.used(package), command=source)
 
 
-def _commands(text: str) -> Iterator[tuple[list[str], str]]:
-    """Yield each command with its folder; the placeholder variable has its default."""
+def _commands(text: str, *, is_build: bool = False) -> Iterator[Command]:
+    """Yield each command; the placeholder variable has its default."""
     text = AFFECTED.sub(r"\1", text).replace("\\\n", " ").replace("\n", " ; ")
-    if re.search(r"[`(){}]|\$(?!PERF_CULPRIT_OUTPUT\b|[ '\"]|$)", text):
+    if re.search(r"[`(){}#]|<|\$(?!PERF_CULPRIT_OUTPUT\b|[ '\"]|$)", text):
         raise UnknownError("the shell command is not understood")
-    folder, words = "", list[str]()
     lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
+    lexer.whitespace_split, lexer.commenters = True, ""
+    folder, words, variables = "", list[str](), dict[str, str]()
     try:
-        for token in (*lexer, ";"):
+        for token in _without_output([*lexer, ";"]):
             if not re.fullmatch(r"[;&|]+", token):
-                words += [] if re.match(r"\+|[<>]", token) else [token]
+                words.append(token)
                 continue
-            while words and (re.match(r"\w+=", words[0]) or words[0] in _AROUND):
-                words = words[1:]
+            given, words = _variables(words)
             if words[:1] == ["cd"]:
                 folder = joined(folder, words[1])
+                if len(words[1:]) != 1 or folder.startswith((".", "/", "~", "-")):
+                    raise UnknownError("the shell command is not understood")
             elif words:
-                yield words, folder
+                yield Command(words=words, folder=folder, variables=variables | given, is_build=is_build)
+            else:
+                variables |= given
             words = []
-    except (ValueError, IndexError):
+    except (ValueError, LookupError):
         raise UnknownError("the shell command is not understood") from None
+
+
+def _without_output(tokens: Sequence[str]) -> Iterator[str]:
+    """The tokens without files that the command writes."""
+    is_target = False
+    for token in tokens:
+        if is_target and re.search(r"\.(?:py|go|rs|[cm]?[jt]sx?)$", token):
+            raise UnknownError("the shell command writes a source")
+        is_output = re.fullmatch(r"[>&]*>[>&]*", token) is not None
+        if not is_target and not is_output:
+            yield token
+        is_target = is_output
+
+
+def _variables(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The variables set before a command, and its other words."""
+    given = dict[str, str]()
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if equals and re.fullmatch(r"\w+", name):
+            if not (_PLAIN.fullmatch(word) or _PYTHON_PATH.fullmatch(word)):
+                raise UnknownError(f"nothing shows what {word} changes")
+            given[name] = value
+        elif word not in _AROUND:
+            return given, list(words[at:])
+    return given, []

@@ -1,0 +1,327 @@
+"""The modules of a repository in Python, by their imports. Code that imports in other ways is unclear."""
+
+import ast
+import posixpath
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from perf_culprit.measure.package_graphs import Command, Files, Graph, UnknownError, is_inside, joined
+
+
+class Python(Graph):
+    """Modules by their paths. A name stands for every file that it may mean in some search folder."""
+
+    endings = (".py",)
+    called = "modules by their imports"
+    build_files = re.compile(
+        r"(?:.*/)?(?:pyproject\.toml|setup\.(?:py|cfg)|meson\.build|CMakeLists\.txt|asv\.conf\.json)"
+    )
+    runners = (
+        re.compile(
+            r"""["'`/ =](?:python|py|pytest|asv|uv|tox|nox|env|(?:ba|z)?sh|make|node|npm)[\d.]*["'` ]"""
+            r"""|["'`/ ][\w.-]+\.(?:sh|bash|py|pl|rb|m?js|ps1|bat|mk)["'` ]"""
+        ),
+    )
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._named: dict[str, set[str]] = {}
+        self._modules: dict[str, _Module] = {}
+        self._shared: set[str] = set()
+        for path in files.blobs:
+            if path.endswith(self.endings):
+                parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+                for start in range(len(parts)):
+                    self._named.setdefault(".".join(parts[start:]), set()).add(path)
+
+    def starts(self, command: Command, *, can_choose: bool) -> Iterable[str]:  # noqa: ARG002 - it names files
+        words = list(command.words)
+        words = words[2:] if words[1:2] == ["-m"] else words[words[0].startswith("python") :]
+        if not words:
+            raise UnknownError("a program from the standard input is not understood")
+        is_test = words[0] == "pytest"
+        parts = (part for word in words[is_test:] for part in re.split(r"[=\s]", word.partition("::")[0]))
+        names = [name for part in parts for name in (part, part[2:])]
+        if words[0] == "asv":
+            names = [posixpath.relpath(one, command.folder or ".") for one in self._asv()]
+        if any(re.search(r"[*?\[{]", name) for name in names):
+            raise UnknownError("a pattern of the command is not understood")
+        started = {one for name in names for one in self._at(name, command.folder)}
+        if not started or not (is_test or words[0] == "asv" or any(self._at(words[0], command.folder))):
+            raise UnknownError("the command names no module here")
+        self._shared |= {
+            one for name in ("sitecustomize", "usercustomize", "setup") for one in self._named.get(name, ())
+        }
+        self._shared |= set(self._backends())
+        if is_test:
+            self._shared |= {*self._plugins(), *(package for path in started for package in self._above(path))}
+        return started
+
+    def _at(self, name: str, folder: str) -> Iterator[str]:
+        """The modules that a file, a folder or a dotted name on a command line means."""
+        place = joined(folder, name)
+        if name and place:
+            yield from (one for one in self.files.blobs if one.endswith(".py") and is_inside(one, place))
+        yield from self._loaded(name)
+        yield from self._loaded(f"{name}.__main__")
+
+    def _above(self, path: str) -> Iterator[str]:
+        """The packages in which a module is: pytest imports them before the module."""
+        while path := posixpath.dirname(path):
+            if (package := f"{path}/__init__.py") in self.files.blobs:
+                yield package
+
+    def _asv(self) -> Iterator[str]:
+        for at, text in self.files.called("asv.conf.json").items():
+            usual = r'\s*\[\s*"(?:in-dir=\S+ )?python -m (?:pip|build) '
+            if re.search(rf'"(?:build|install|uninstall)_command"\s*:(?!{usual})', text):
+                raise UnknownError("a command of asv.conf.json is not understood")
+            match = re.search(r'"benchmark_dir"\s*:\s*"([^"]+)', text)
+            yield joined(at, match[1] if match else "benchmarks")
+
+    def _backends(self) -> Iterator[str]:
+        """The modules of build backends that are in the repository."""
+        for at, text in self.files.called("pyproject.toml").items():
+            system = tomllib.loads(text).get("build-system", {})
+            for folder in system.get("backend-path", ()):
+                yield from (
+                    one for one in self.files.blobs if one.endswith(".py") and is_inside(one, joined(at, folder))
+                )
+
+    def _plugins(self) -> Iterator[str]:
+        """The files that pytest may also load: each `conftest.py`, and modules named in the settings."""
+        yield from self._named.get("conftest", ())
+        names = ("pyproject.toml", "setup.cfg", "setup.py", "pytest.ini", ".pytest.ini", "tox.ini")
+        settings = [path for path in self.files.blobs if posixpath.basename(path) in names]
+        for path, text in self.files.texts(settings):
+            named = text if not path.endswith(".toml") else str(_without_scripts(tomllib.loads(text)))
+            for name in set(re.findall(r"(?<![\w.])[\w.]+", named)):
+                yield from self._named.get(name, ()) if "." in name else self._outer(name)
+
+    def _outer(self, name: str) -> Iterator[str]:
+        """The modules of this name that are in no package."""
+        for path in self._named.get(name, ()):
+            folder = posixpath.dirname(path.removesuffix("/__init__.py"))
+            if posixpath.join(folder, "__init__.py") not in self.files.blobs:
+                yield path
+
+    def _loaded(self, name: str) -> Iterator[str]:
+        """The modules that importing a dotted name loads."""
+        parts = name.strip(".").split(".")
+        for end in range(len(parts)):
+            yield from self._named.get(".".join(parts[: end + 1]), ())
+
+    def uses(self, package: str, *, is_start: bool) -> Iterator[str]:
+        if is_start:
+            yield from self._shared
+            # Any installed package may import a module of the standard library, and find this one.
+            yield from (one for name in self._named.keys() & sys.stdlib_module_names for one in self._outer(name))
+        module = self._module(package)
+        if module.unclear:
+            raise UnknownError(f"only running {package} shows what it uses ({module.unclear})")
+        for name in module.imported:
+            yield from self._loaded(name)
+            yield from self._beside(name)
+        for text in module.texts:
+            if re.fullmatch(r"\w+(?:\.\w+)+(?::[\w.]+)?", text):
+                yield from self._loaded(text.partition(":")[0])
+            elif text.isidentifier():
+                yield from self._outer(text)
+
+    def _beside(self, name: str) -> Iterator[str]:
+        """All modules of a package whose content is imported with a star: `__all__` can name any of them."""
+        package, _, last = name.rpartition(".")
+        if last == "*":
+            folders = [posixpath.dirname(one) for one in self._named.get(package, ()) if one.endswith("/__init__.py")]
+            for path in self.files.blobs if folders else ():
+                if path.endswith(".py") and posixpath.dirname(path.removesuffix("/__init__.py")) in folders:
+                    yield path
+
+    def _module(self, path: str) -> "_Module":
+        if path not in self._modules:
+            ((_, data),) = self.files.contents([path])
+            try:
+                self._modules[path] = _read(data, path)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                raise UnknownError(f"{path} cannot be parsed") from None
+        return self._modules[path]
+
+    def is_starting(self, package: str, *, is_start: bool) -> bool:  # noqa: ARG002 - a module is one file
+        return "subprocess" in self._module(package).names
+
+    def owners(self, path: str) -> Iterable[str]:
+        return [path]
+
+    def paths(self, package: str, *, is_start: bool) -> Iterable[str]:  # noqa: ARG002 - a module is one file
+        return [package]
+
+    def texts(self, paths: Iterable[str]) -> Iterable[tuple[str, str]]:
+        """The texts in the code, without comments and docstrings. The environment can name any program."""
+        for path in paths:
+            module = self._module(path)
+            texts = (*module.texts, *(["python"] if module.names & _ENVIRONMENT else []))
+            yield path, "\n".join(f'"{" ".join(text.split())}"' for text in texts)
+
+
+def _without_scripts(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest without the programs that it installs: pytest starts none of these."""
+    project = {key: value for key, value in manifest.get("project", {}).items() if key != "scripts"}
+    return manifest | {"project": project}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Module:
+    """The imports, texts and names of a module, and a name with which it may import more (empty if there is none)."""
+
+    imported: tuple[str, ...]
+    texts: tuple[str, ...]
+    names: frozenset[str]
+    unclear: str
+
+
+def _read(data: bytes, path: str) -> _Module:
+    if len(data) > MOST_BYTES:
+        raise ValueError(path)
+    nodes = _all_nodes(ast.parse(data))
+    imported = [name for node in nodes for name in _imported(node, path)]
+    names = {_identifier(node) for node in nodes} | {part for name in imported for part in name.split(".")}
+    calls = [(_identifier(node.func), _argument(node)) for node in nodes if isinstance(node, ast.Call)]
+    imported += [text.lstrip(".") for name, text in calls if name in _IMPORTING]
+    unclear = _unclear(nodes) | {name for name, text in calls if name in _IMPORTING and (not text or "{}" in text)}
+    # A pattern that names no ending finds any file.
+    unclear |= {name for name, text in calls if name in _FINDING and not re.search(r"[^*]\.\w+$", text)}
+    return _Module(
+        imported=tuple(imported),
+        texts=tuple(_constants(nodes)),
+        names=frozenset(names),
+        unclear=min(unclear, default=""),
+    )
+
+
+def _all_nodes(tree: ast.AST) -> list[ast.AST]:
+    """The nodes of the code, and those of `[sys.executable, "-c", "code"]` in their place."""
+    nodes, waiting = list[ast.AST](), [tree]
+    while waiting:
+        node = waiting.pop()
+        nodes.append(node)
+        match node:
+            case ast.List(elts=[ast.Attribute(attr="executable"), *options, ast.Constant(value=str(code))]) if (
+                _OPTIONS.fullmatch(" ".join(_text(one) or "?" for one in options))
+            ):
+                waiting.append(ast.parse(code))
+            case _:
+                waiting += ast.iter_child_nodes(node)
+    return nodes
+
+
+# A tree has a hundred times its text.
+MOST_BYTES: Final = 1 << 20
+_ENVIRONMENT: Final = frozenset(("executable", "argv", "environ", "getenv"))
+_OPTIONS: Final = re.compile("(?:-[BEIOPSbdqsuvx]+ )*-c")
+# Functions that import a module by its name, or find files by a pattern.
+_IMPORTING: Final = frozenset(("import_module", "__import__", "importorskip", "find_spec"))
+_FINDING: Final = frozenset(("glob", "rglob", "iglob"))
+_PICKLES: Final = frozenset(("pickle", "dill", "cloudpickle", "joblib", "shelve"))
+_BUILTINS: Final = frozenset(("exec", "eval"))
+# Names of functions and modules that import, start or find what no import statement tells.
+_UNCLEAR: Final = frozenset(
+    (
+        *("run_module", "run_path", "runpy", "iter_modules", "walk_packages", "spec_from_file_location"),
+        *("spec_from_loader", "module_from_spec", "SourceFileLoader", "exec_module", "load_module", "load_source"),
+        *("FileFinder", "zipimport", "entry_points", "iter_entry_points", "load_entry_point", "resolve_name"),
+        *("import_string", "lazy_loader", "LazyLoader", "addsitedir", "Unpickler", "InteractiveInterpreter"),
+        *("__loader__", "__builtins__", "popen", "create_subprocess_exec", "create_subprocess_shell"),
+        *("subprocess_exec", "subprocess_shell", "posix_spawn", "posix_spawnp", "run_process", "open_process"),
+        *("pexpect", "pty", "plumbum", "pytester", "testdir", "set_executable", "scandir", "listdir", "iterdir"),
+        *("fwalk", "copytree"),
+        *(f"{kind}{end}" for kind in ("exec", "spawn") for end in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
+    )
+)
+_UNCLEAR_TEXTS: Final = _UNCLEAR | _BUILTINS | _IMPORTING | {"system"}
+
+
+def _identifier(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.arg(arg=name):
+            return name
+        case _:
+            return ""
+
+
+def _unclear(nodes: Sequence[ast.AST]) -> set[str]:
+    """Names in the code with which it may import, start or find more than its imports tell."""
+    names = {_identifier(node) for node in nodes}
+    unclear = names & _UNCLEAR
+    if names & _PICKLES and ("load" in names or ("loads" in names and "dumps" not in names)):
+        unclear.add("load")
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    for node in nodes:
+        name = _identifier(node)
+        if _is_unclear(node, has_paths=bool(names & {"Path", "pathlib"})) or (
+            name in _IMPORTING and isinstance(node, ast.Name | ast.Attribute) and id(node) not in called
+        ):
+            unclear.add(name or "a name")
+    return unclear
+
+
+def _is_unclear(node: ast.AST, *, has_paths: bool) -> bool:
+    is_unclear = False
+    match node:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="builtins"), attr=name):
+            is_unclear = name in _BUILTINS
+        case ast.Attribute(value=owner, attr="system"):
+            is_unclear = _identifier(owner) != "platform"
+        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id=name), *_]):
+            is_unclear = name in ("builtins", "importlib", "os", "sys")
+        case ast.Attribute(value=owner, attr="walk"):
+            is_unclear = has_paths or _identifier(owner) == "os"
+        case ast.alias(name=name, asname=other):
+            is_unclear = name == "sh" or (other is not None and name in _IMPORTING | _FINDING | {"os", "builtins"})
+        case ast.ImportFrom(module="os", names=imported):
+            is_unclear = bool({one.name for one in imported} & {"system", "walk", "*"})
+        case ast.Constant(value=str(text)):
+            is_unclear = text in _UNCLEAR_TEXTS
+        case _:
+            pass
+    return is_unclear
+
+
+def _text(node: ast.AST | None) -> str | None:
+    """A text, or what is constant in one; None for what is not a text."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Constant(value=bytes(data)):
+            return data.decode(errors="replace")
+        case ast.JoinedStr(values=values):
+            return "".join(_text(value) or "{}" for value in values)
+        case _:
+            return None
+
+
+def _constants(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """The texts in the code. A text that is a statement is documentation."""
+    documentation = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if id(node) not in documentation and (text := _text(node)) is not None:
+            yield text
+
+
+def _argument(call: ast.Call) -> str:
+    return _text(call.args[0] if call.args else None) or ""
+
+
+def _imported(node: ast.AST, path: str) -> Iterator[str]:
+    match node:
+        case ast.Import(names=names):
+            yield from (one.name for one in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            above = posixpath.dirname(path).split("/")
+            package = above[: len(above) - level + 1] if level else []
+            yield from (".".join(filter(None, [*package, module, one.name])) for one in names)
+        case _:
+            return
