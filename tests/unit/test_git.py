@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -150,6 +151,32 @@ def test_a_call_that_takes_too_long_is_stopped(repository: Path) -> None:
     with pytest.raises(git.GitError, match=r"git wait failed: no answer within 0\.3 s"):
         git.run_git(repository, "wait", timeout_seconds=0.3)
     assert ends(int((repository / "pid").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("question", "ask"),
+    [
+        ("rev-parse", git.resolve_commit),
+        ("merge-base", lambda repository, commit: git.is_ancestor(repository, commit, commit)),
+        ("merge-base", lambda repository, commit: git.merge_bases(repository, commit, commit)),
+        ("grep", lambda repository, commit: git.files_with_words(repository, commit, ["word"], pattern="*")),
+        ("config", lambda repository, commit: git.add_worktree(repository, repository.parent / "worktree", commit)),
+    ],
+)
+def test_a_git_that_dies_has_not_answered_no(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, ask: Callable[[Path, str], object]
+) -> None:
+    run_git(repository, "commit", "-qm", "x", "--allow-empty")
+    commit = run_git(repository, "rev-parse", "HEAD")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "git"
+    program.write_text(
+        f'#!/bin/sh\ncase " $* " in *" {question} "*) kill -9 $$ ;; esac\nexec {shutil.which("git")} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    with pytest.raises(InfrastructureError, match=f"git {question} failed"):
+        ask(repository, commit)
 
 
 def test_git_missing_is_said(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,9 +139,9 @@ class Remote:
 
 
 class GitError(InfrastructureError):
-    """A git call failed. `output` is git's output, without secrets."""
+    """A git call failed. `output` is git's output, without secrets; `status` is its exit code, if it ended itself."""
 
-    def __init__(self, command: str, output: str) -> None:
+    def __init__(self, command: str, output: str, *, status: int | None = None) -> None:
         shown = " | ".join(line.strip() for line in output.splitlines() if line.strip())
         super().__init__(
             "this is not a git repository"
@@ -150,6 +150,12 @@ class GitError(InfrastructureError):
             next_step=next((step for text, step in NEXT_STEPS if text in output), "read git's message, then run again"),
         )
         self.output = output
+        self.status = status
+
+    @property
+    def is_no(self) -> bool:
+        """Whether this is git's answer "no" to a question. A git that was killed has not answered."""
+        return self.status == 1 and not self.output.strip()
 
 
 def run_git(
@@ -188,7 +194,7 @@ def run_git(
             raise
     if process.returncode != 0:
         message = (errors + b"\n" + output if arguments[0] == "push" else errors).decode(errors="replace")
-        raise GitError(arguments[0], _redacted(message, remote))
+        raise GitError(arguments[0], _redacted(message, remote), status=process.returncode)
     return output
 
 

@@ -89,7 +89,7 @@ def files_with_words(repository: Path, commit: str, words: Sequence[str], *, pat
     try:
         output = run_git(repository, "grep", *options, "-f", "-", commit, "--", f":(top,glob){pattern}", lines=words)
     except GitError as error:
-        if error.output.strip():
+        if not error.is_no:
             raise
         return ()  # git grep ends with 1 if it finds nothing
     prefix = f"{commit}:"

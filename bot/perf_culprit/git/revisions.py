@@ -12,8 +12,9 @@ from perf_culprit.git.command import GitError, run_git
 # Queries about commits. `revision` is a user's text; `commit` is a full hash returned by this module.
 
 FETCH_ALL: Final = "fetch the whole history (actions/checkout: `fetch-depth: 0`; git fetch --unshallow)"
-# Git's messages if the cause is the repository, not the revision.
-REPOSITORY_TEXTS = ("not a git repository", "dubious ownership", "cannot change to", "no answer within")
+# Git's exit codes if there is no such revision, and its messages if the cause is the repository.
+UNKNOWN_STATUSES: Final = (1, 128)
+REPOSITORY_TEXTS = ("not a git repository", "dubious ownership", "cannot change to")
 # A line of `git remote --verbose`; in a partial clone the filter follows.
 _FETCHED_FROM: Final = re.compile(r"^([^\t\n]+)\t(.*) \(fetch\)(?: \[[^\]\n]*\])?$", re.MULTILINE)
 # Hosts with a page REPOSITORY/commit/HASH for each commit.
@@ -27,7 +28,7 @@ def find_commit(repository: Path, revision: str) -> str | None:
     try:
         name = run_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except GitError as error:
-        if any(text in error.output for text in REPOSITORY_TEXTS):
+        if error.status not in UNKNOWN_STATUSES or any(text in error.output for text in REPOSITORY_TEXTS):
             raise
         return None  # any other message is about the revision
     return name.decode().strip()
@@ -76,7 +77,7 @@ def merge_bases(repository: Path, first: str, second: str) -> tuple[str, ...]:
     try:
         output = run_git(repository, "merge-base", "--all", "--end-of-options", first, second)
     except GitError as error:
-        if error.output.strip():
+        if not error.is_no:
             raise
         return ()
     return tuple(sorted(output.decode().split()))
@@ -87,7 +88,7 @@ def is_ancestor(repository: Path, ancestor: str, descendant: str) -> bool:
     try:
         run_git(repository, "merge-base", "--is-ancestor", "--end-of-options", ancestor, descendant)
     except GitError as error:
-        if error.output.strip():
+        if not error.is_no:
             raise
         return False
     return True
@@ -186,8 +187,10 @@ def _without_own_filters(repository: Path) -> list[tuple[str, str]]:
     """
     try:
         output = run_git(repository, "config", "--null", "--show-scope", "--get-regexp", FILTERS)
-    except GitError:  # no such setting exists
-        return []
+    except GitError as error:
+        if not error.is_no:
+            raise
+        return []  # no such setting exists
     fields = output.decode(errors="surrogateescape").split("\0")
     settings = [(scope, *text.partition("\n")[::2]) for scope, text in zip(fields[::2], fields[1::2], strict=False)]
     own = [key for scope, key, value in settings if scope in OWN_SCOPES and not GIT_LFS.fullmatch(value)]
