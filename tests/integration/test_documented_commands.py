@@ -25,6 +25,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "sh .ci/env pytest": ".ci/tests",
     "sh .ci/env pytest --all": ".ci/tests",
     "sh .ci/env pytest tests/unit/judge": ".ci/tests",
+    "sh .ci/env pytest --durations=25": ".ci/tests",
     "sh .ci/env pytest -n 0 --pdb -k NAME": ".ci/env",
     "sh .ci/env ruff check .": ".ci/lint",
     "sh .ci/env mypy": ".ci/lint",

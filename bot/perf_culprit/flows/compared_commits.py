@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from perf_culprit import git
 from perf_culprit.errors import DataError, UsageError
-from perf_culprit.github.job_context import PULL_REQUEST_EVENTS, read_event
-from perf_culprit.github.runner_files import value_at
+from perf_culprit.github.runner_files import PULL_REQUEST_EVENTS, read_event, value_at
 
 
 class BaselineOrigin(StrEnum):

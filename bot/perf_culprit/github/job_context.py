@@ -1,18 +1,15 @@
 """The current GitHub job: its event, repository, commits and addresses, and the connection with which it writes."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.errors import UsageError
 from perf_culprit.github.host import Host
-from perf_culprit.github.runner_files import text_or_none, value_at
+from perf_culprit.github.runner_files import PULL_REQUEST_EVENTS, read_event, text_or_none, value_at
 from perf_culprit.model.dispatch import parse_run_title
 
-MAX_EVENT_BYTES: Final = 32 << 20
-PULL_REQUEST_EVENTS: Final = ("pull_request", "pull_request_target")
 # A run of these events is on one of our branches. A branch name alone is no proof: a fork may use the same name.
 OWN_CAUSES: Final = ("push", "schedule", "workflow_dispatch")
 
@@ -152,19 +149,6 @@ class Context:
         """The branch to merge into. For a merge queue, the commit below, which may itself be queued."""
         keys = ("merge_group", "base_sha") if self.event_name == "merge_group" else ("pull_request", "base", "ref")
         return text_or_none(self.event, *keys)
-
-
-def read_event(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            event = json.loads(file.read(MAX_EVENT_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InfrastructureError(
-            f"the event cannot be read: {type(error).__name__}", place=str(path), next_step="run the job again"
-        ) from None
-    if not isinstance(event, dict):
-        raise InfrastructureError("the event is not an object", place=str(path), next_step="run the job again")
-    return event
 
 
 def read_context(environ: Mapping[str, str], *, elsewhere: str) -> Context:

@@ -1,5 +1,6 @@
 """The runner's files and log: event, outputs, job summary, and text that must not become a workflow command."""
 
+import json
 import os
 import re
 import secrets
@@ -7,16 +8,32 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.model.run import FULL_HASH
 
 # GitHub's event file: values by their path, and a UsageError if one is missing or of the wrong kind.
 
+MAX_EVENT_BYTES: Final = 32 << 20
+PULL_REQUEST_EVENTS: Final = ("pull_request", "pull_request_target")
+
 
 class MissingValueError(UsageError):
     """The event, or another document of GitHub's, lacks a value or has one of the wrong kind."""
+
+
+def read_event(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            event = json.loads(file.read(MAX_EVENT_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InfrastructureError(
+            f"the event cannot be read: {type(error).__name__}", place=str(path), next_step="run the job again"
+        ) from None
+    if not isinstance(event, dict):
+        raise InfrastructureError("the event is not an object", place=str(path), next_step="run the job again")
+    return event
 
 
 def workflow_files(event: Mapping[str, Any]) -> set[str]:
