@@ -8,13 +8,14 @@ from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.cli.entry import main
-from perf_culprit.errors import NewerVersionError
+from perf_culprit.errors import InfrastructureError, NewerVersionError
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.say.maintenance_text import history_size_text
+from perf_culprit.store.compaction import GitBranchCompaction
 from perf_culprit.store.git_branch import COMMIT_BYTES, PAST_LINE, STARTED_OVER, GitBranchHistory
 from perf_culprit.store.opening import open_git_branch
 from perf_culprit.store.protocol import StoredRun
-from perf_culprit.store.retention import Retention, compact
+from perf_culprit.store.retention import Patience, Retention, compact
 from perf_culprit.store.run_names import name_run
 from tests.support.git_repository import init_repository, run_git
 from tests.support.runner_pool import new_bisection
@@ -126,6 +127,18 @@ def test_a_shallow_clone_weighs_what_it_has_and_says_so(served: Path, tmp_path: 
         size = history.size()
     assert (size.commits, size.is_cut) == (2, True)
     assert size.suites[0].runs == 8
+
+
+def test_compact_passes_on_what_git_says_of_a_left_lock(served: Path, tmp_path: Path) -> None:
+    lock = served / f"{BRANCH}.lock"
+    lock.touch()
+    patience = Patience(attempts=2, first_pause_seconds=0.0)
+    remote, retention = git.Remote(url=str(served)), Retention(raw_runs=1)
+    history = GitBranchCompaction(remote, tmp_path / "private", retention=retention, patience=patience)
+    with pytest.raises(InfrastructureError, match="remove the file manually"):
+        history.compact()
+    lock.unlink()
+    assert history.compact().done
 
 
 def test_a_compacted_run_of_a_newer_version_survives_compaction_and_is_refused(served: Path) -> None:

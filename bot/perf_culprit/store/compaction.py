@@ -18,6 +18,8 @@ from perf_culprit.store.run_names import BISECTION_PATH, RunFile, read_names
 
 # git's own depth for all commits. Unlike an omitted depth, it also accepts the commits of a shallow clone.
 WHOLE_PAST: Final = 2**31 - 1
+# In git's refusal of a push that would replace the branch.
+NO_REPLACEMENT: Final = "non-fast-forward"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,8 @@ class GitBranchCompaction(GitBranchHistory):
         if is_needed:
             try:
                 self._push(tip, after.changes, message=f"Compact {after.runs:,} runs\n", past_bytes=None)
-            except git.PushRejectedError:
-                if self._fetch().commit == commit:
+            except git.PushRejectedError as error:
+                if NO_REPLACEMENT in error.output and self._fetch().commit == commit:
                     raise InfrastructureError(
                         "the branch may not be replaced: a rule forbids it",
                         place=self.place,
