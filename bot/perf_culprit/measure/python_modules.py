@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from perf_culprit.measure.package_graphs import Command, Files, Graph, UnknownError, is_inside, joined
 
@@ -19,12 +19,6 @@ class Python(Graph):
     called = "modules by their imports"
     build_files = re.compile(
         r"(?:.*/)?(?:pyproject\.toml|setup\.(?:py|cfg)|meson\.build|CMakeLists\.txt|asv\.conf\.json)"
-    )
-    runners = (
-        re.compile(
-            r"""["'`/ =](?:python|py|pytest|asv|uv|tox|nox|env|(?:ba|z)?sh|make|node|npm)[\d.]*["'` ]"""
-            r"""|["'`/ ][\w.-]+\.(?:sh|bash|py|pl|rb|m?js|ps1|bat|mk)["'` ]"""
-        ),
     )
 
     def __init__(self, files: Files) -> None:
@@ -98,9 +92,18 @@ class Python(Graph):
         names = ("pyproject.toml", "setup.cfg", "setup.py", "pytest.ini", ".pytest.ini", "tox.ini")
         settings = [path for path in self.files.blobs if posixpath.basename(path) in names]
         for path, text in self.files.texts(settings):
-            named = text if not path.endswith(".toml") else str(_without_scripts(tomllib.loads(text)))
+            named = self.built_from(path, text)
             for name in set(re.findall(r"(?<![\w.])[\w.]+", named)):
                 yield from self._named.get(name, ()) if "." in name else self._outer(name)
+
+    def built_from(self, path: str, text: str) -> str:
+        """The manifest without the programs that it installs, and settings of programs that check code."""
+        if not path.endswith("pyproject.toml"):
+            return text
+        manifest = tomllib.loads(text)
+        manifest.get("project", {}).pop("scripts", None)
+        tools = {name: table for name, table in manifest.get("tool", {}).items() if name not in _CHECKERS}
+        return str(manifest | {"tool": tools})
 
     def _outer(self, name: str) -> Iterator[str]:
         """The modules of this name that are in no package."""
@@ -150,9 +153,6 @@ class Python(Graph):
                 raise UnknownError(f"{path} cannot be parsed") from None
         return self._modules[path]
 
-    def is_starting(self, package: str, *, is_start: bool) -> bool:  # noqa: ARG002 - a module is one file
-        return "subprocess" in self._module(package).names
-
     def owners(self, path: str) -> Iterable[str]:
         return [path]
 
@@ -160,68 +160,40 @@ class Python(Graph):
         return [package]
 
     def texts(self, paths: Iterable[str]) -> Iterable[tuple[str, str]]:
-        """The texts in the code, without comments and docstrings. The environment can name any program."""
+        """The texts in the code, without comments and docstrings."""
         for path in paths:
-            module = self._module(path)
-            texts = (*module.texts, *(["python"] if module.names & _ENVIRONMENT else []))
-            yield path, "\n".join(f'"{" ".join(text.split())}"' for text in texts)
-
-
-def _without_scripts(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The manifest without the programs that it installs: pytest starts none of these."""
-    project = {key: value for key, value in manifest.get("project", {}).items() if key != "scripts"}
-    return manifest | {"project": project}
+            yield path, "\n".join(f'"{" ".join(text.split())}"' for text in self._module(path).texts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Module:
-    """The imports, texts and names of a module, and a name with which it may import more (empty if there is none)."""
+    """The imports and texts of a module, and a name with which it may import or start more (empty if there is none)."""
 
     imported: tuple[str, ...]
     texts: tuple[str, ...]
-    names: frozenset[str]
     unclear: str
 
 
 def _read(data: bytes, path: str) -> _Module:
     if len(data) > MOST_BYTES:
         raise ValueError(path)
-    nodes = _all_nodes(ast.parse(data))
+    nodes = list(ast.walk(ast.parse(data)))
     imported = [name for node in nodes for name in _imported(node, path)]
-    names = {_identifier(node) for node in nodes} | {part for name in imported for part in name.split(".")}
     calls = [(_identifier(node.func), _argument(node)) for node in nodes if isinstance(node, ast.Call)]
     imported += [text.lstrip(".") for name, text in calls if name in _IMPORTING]
-    unclear = _unclear(nodes) | {name for name, text in calls if name in _IMPORTING and (not text or "{}" in text)}
+    unclear = _unclear(nodes) | {"subprocess" for name in imported if "subprocess" in name.split(".")}
+    unclear |= {name for name, text in calls if name in _IMPORTING and (not text or "{}" in text)}
     # A pattern that names no ending finds any file.
     unclear |= {name for name, text in calls if name in _FINDING and not re.search(r"[^*]\.\w+$", text)}
-    return _Module(
-        imported=tuple(imported),
-        texts=tuple(_constants(nodes)),
-        names=frozenset(names),
-        unclear=min(unclear, default=""),
-    )
-
-
-def _all_nodes(tree: ast.AST) -> list[ast.AST]:
-    """The nodes of the code, and those of `[sys.executable, "-c", "code"]` in their place."""
-    nodes, waiting = list[ast.AST](), [tree]
-    while waiting:
-        node = waiting.pop()
-        nodes.append(node)
-        match node:
-            case ast.List(elts=[ast.Attribute(attr="executable"), *options, ast.Constant(value=str(code))]) if (
-                _OPTIONS.fullmatch(" ".join(_text(one) or "?" for one in options))
-            ):
-                waiting.append(ast.parse(code))
-            case _:
-                waiting += ast.iter_child_nodes(node)
-    return nodes
+    return _Module(imported=tuple(imported), texts=tuple(_constants(nodes)), unclear=min(unclear, default=""))
 
 
 # A tree has a hundred times its text.
 MOST_BYTES: Final = 1 << 20
-_ENVIRONMENT: Final = frozenset(("executable", "argv", "environ", "getenv"))
-_OPTIONS: Final = re.compile("(?:-[BEIOPSbdqsuvx]+ )*-c")
+# Programs that check or format code, with a table in pyproject.toml.
+_CHECKERS: Final = frozenset(
+    ("ruff", "mypy", "black", "isort", "coverage", "pyright", "pylint", "flake8", "typos", "codespell", "towncrier")
+)
 # Functions that import a module by its name, or find files by a pattern.
 _IMPORTING: Final = frozenset(("import_module", "__import__", "importorskip", "find_spec"))
 _FINDING: Final = frozenset(("glob", "rglob", "iglob"))
@@ -234,7 +206,7 @@ _UNCLEAR: Final = frozenset(
         *("spec_from_loader", "module_from_spec", "SourceFileLoader", "exec_module", "load_module", "load_source"),
         *("FileFinder", "zipimport", "entry_points", "iter_entry_points", "load_entry_point", "resolve_name"),
         *("import_string", "lazy_loader", "LazyLoader", "addsitedir", "Unpickler", "InteractiveInterpreter"),
-        *("__loader__", "__builtins__", "popen", "create_subprocess_exec", "create_subprocess_shell"),
+        *("__loader__", "__builtins__", "subprocess", "popen", "create_subprocess_exec", "create_subprocess_shell"),
         *("subprocess_exec", "subprocess_shell", "posix_spawn", "posix_spawnp", "run_process", "open_process"),
         *("pexpect", "pty", "plumbum", "pytester", "testdir", "set_executable", "scandir", "listdir", "iterdir"),
         *("fwalk", "copytree"),

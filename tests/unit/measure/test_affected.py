@@ -197,14 +197,14 @@ def test_what_is_not_reached_is_left_out(tmp_path: Path, language: str, path: st
     ("language", "more", "told"),
     [
         ("python", {"src/lib/fast.py": "import importlib\nimportlib.import_module(name)\n"}, "import_module"),
-        ("python", {"bench/test_a.py": "import subprocess, sys\nsubprocess.run(sys.argv)\n"}, "only running bench"),
+        ("python", {"bench/test_a.py": "import subprocess\nsubprocess.run(words)\n"}, "subprocess"),
         (
             "python",
             {
                 "src/lib/fast.py": "import subprocess, sys\nsubprocess.run(sys.executable)\n",
                 "bench/test_a.py": "import lib.fast",
             },
-            "only running src/lib/fast.py",
+            "subprocess",
         ),
         ("python", {"src/lib/fast.py": "def (\n"}, "cannot be parsed"),
         ("cargo", {"crates/low/Cargo.toml": "[package"}, "did not answer"),
@@ -465,6 +465,12 @@ MISSED = {
         "src/lib/lone.py",
         'PYTHONPATH=src pytest -o "addopts=-p lib.lone" bench',
     ),
+    "python: settings of a build": (
+        "python",
+        {"pyproject.toml": '[tool.setuptools]\npy-modules = ["src/lib/lone.py"]\n'},
+        "src/lib/lone.py",
+        None,
+    ),
     "python: the package around the tests": (
         "python",
         {"src/lib/bench/__init__.py": "", "src/lib/bench/test_c.py": ""},
@@ -624,15 +630,12 @@ def test_what_was_missed_is_measured(tmp_path: Path, name: str) -> None:
 
 UNREACHED = {
     "an entry of the manifest": {"pyproject.toml": '[project]\nname = "x"\nscripts = {x = "lib.lone:main"}\n'},
-    "code for another interpreter": {
-        "src/lib/fast.py": 'import subprocess, sys\nsubprocess.run([sys.executable, "-sS", "-c", "import platform"])\n'
-    },
-    "a program of the system": {"src/lib/fast.py": 'import subprocess\nsubprocess.run(["uname", "-a"])\n'},
+    "settings of a program that checks": {"pyproject.toml": '[tool.mypy]\nfiles = ["src/*.py"]\n'},
 }
 
 
 @pytest.mark.parametrize("name", UNREACHED)
-def test_what_starts_no_code_of_the_repository_is_left_out(tmp_path: Path, name: str) -> None:
+def test_settings_that_load_no_code_are_left_out(tmp_path: Path, name: str) -> None:
     before = {**PYTHON, **UNREACHED[name]}
     assert reached(tmp_path, before, {"src/lib/lone.py": "\n"}, run=COMMANDS["python"]).why is None
 
