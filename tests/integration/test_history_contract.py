@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
@@ -58,15 +58,7 @@ BACK_ENDS = {"git branch": on_branch, "sqlite": in_sqlite, "postgresql": in_post
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Callable[[], postgresql.Server]]:
-    """Return a function that starts the server at its first call."""
-    with ExitStack() as stack:
-        started: list[postgresql.Server] = []
-
-        def start() -> postgresql.Server:
-            if not started:
-                started.append(stack.enter_context(postgresql.running()))
-            return started[0]
-
+    with postgresql.when_needed() as start:
         yield start
 
 

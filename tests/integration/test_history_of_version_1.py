@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ HISTORY = Path(__file__).parents[1] / "golden/version1/history"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Callable[[], postgresql.Server]]:
-    with ExitStack() as stack:
-        yield lambda: stack.enter_context(postgresql.running())
+    with postgresql.when_needed() as start:
+        yield start
 
 
 @pytest.fixture

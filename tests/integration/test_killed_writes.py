@@ -1,7 +1,6 @@
 """kill -9 around every step of a write, also after push or commit: it is whole or absent, a retry stores it once."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -26,10 +25,8 @@ WRITES: Final[dict[str, Callable[[Store], object]]] = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Callable[[], postgresql.Server]]:
-    """Return a function that starts the server at its first call."""
-    with ExitStack() as stack:
-        started: list[postgresql.Server] = []
-        yield lambda: (started or started.append(stack.enter_context(postgresql.running())) or started)[0]  # type: ignore[func-returns-value,redundant-expr]  # appends, then gives
+    with postgresql.when_needed() as start:
+        yield start
 
 
 def stored(opener: Opener) -> int:

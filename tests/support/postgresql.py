@@ -6,9 +6,10 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -57,10 +58,14 @@ class Server:
         _run("pg_ctl", "--pgdata", str(self.folder / "data"), "--silent", "--wait", *arguments)
 
 
+def is_installed() -> bool:
+    return _program("initdb") is not None
+
+
 @contextmanager
 def running() -> Iterator[Server]:
     """Start a new cluster, removed at the end; skip the test if no server is installed."""
-    if _program("initdb") is None:
+    if not is_installed():
         pytest.skip("PostgreSQL's server is not installed (apt-get install postgresql)")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -84,6 +89,13 @@ def running() -> Iterator[Server]:
         if (folder / "data" / "postmaster.pid").exists():
             server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def when_needed() -> Iterator[Callable[[], Server]]:
+    """Yield a function that starts a server at its first call."""
+    with ExitStack() as stack:
+        yield cache(lambda: stack.enter_context(running()))
 
 
 def _run(name: str, *arguments: str) -> None:
