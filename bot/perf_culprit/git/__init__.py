@@ -50,6 +50,7 @@ from perf_culprit.git.revisions import (
     common_folder,
     default_remote_url,
     find_commit,
+    half_made_worktrees,
     has_sha1_names,
     head_commit,
     is_ancestor,

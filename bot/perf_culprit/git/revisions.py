@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -217,6 +218,16 @@ def worktrees(repository: Path) -> tuple[Path, ...]:
     """All worktrees of the repository, the main one first."""
     lines = run_git(repository, "worktree", "list", "--porcelain", "-z").decode(errors="surrogateescape").split("\0")
     return tuple(Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree "))
+
+
+def half_made_worktrees(repository: Path) -> dict[Path, Path]:
+    """Return git's own folder and the worktree of each that a killed git left. With one of them git lists none."""
+    found: dict[Path, Path] = {}
+    for file in (common_folder(repository) / "worktrees").glob("*/gitdir"):
+        with suppress(OSError):  # not there yet, or another process has removed it
+            if file.with_name("commondir").stat().st_size == 0:
+                found[file.parent] = Path(file.read_text(errors="surrogateescape").removesuffix("\n")).parent
+    return found
 
 
 def common_folder(repository: Path) -> Path:

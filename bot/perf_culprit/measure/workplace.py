@@ -183,6 +183,9 @@ class Trees:
             # Not a worktree yet, or files that git may not delete (a Go module cache is read-only).
             remove_folder(path)
             git.prune_worktrees(self._repository)
+            for own, worktree in git.half_made_worktrees(self._repository).items():
+                if worktree == path:
+                    remove_folder(own)
 
 
 def remove_folder(path: Path) -> None:
@@ -333,19 +336,26 @@ def remove_abandoned(repository: Path) -> None:
 
     A benchmark that still runs there would disturb the measurement.
     """
+    for own, path in git.half_made_worktrees(repository).items():
+        if path.parent.name.startswith(FOLDER_PREFIX) and _is_removed(path.parent):
+            remove_folder(own)
     folders = {path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(FOLDER_PREFIX)}
-    for folder in sorted(folders):
-        try:
-            if folder.exists():
-                with (folder / LOCK_NAME).open("rb") as lock:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    end_orphans(folder)
-                    remove_folder(folder)
-        except OSError:
-            # In use, another user's, or not ours at all.
-            continue
+    for folder in filter(_is_removed, sorted(folders)):
         # One by one: `git worktree prune` also removes what another process begins to add, and nothing that is locked.
         for path in git.worktrees(repository):
             if path.parent == folder:
                 with suppress(git.GitError):  # another process has removed it
                     git.remove_worktree(repository, path)
+
+
+def _is_removed(folder: Path) -> bool:
+    """Remove a dead process's folder. It stays if it is in use, another user's, or not ours at all."""
+    try:
+        if folder.exists():
+            with (folder / LOCK_NAME).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                end_orphans(folder)
+                remove_folder(folder)
+    except OSError:
+        return False
+    return True

@@ -170,6 +170,22 @@ def test_a_worktree_that_was_killed_half_made_is_forgotten(repository: Path, tem
         assert len(git.worktrees(repository)) == 1
 
 
+@pytest.mark.parametrize("is_folder_lost", [False, True])
+def test_a_worktree_that_git_cannot_list_is_forgotten(
+    repository: Path, temporary: Path, *, is_folder_lost: bool
+) -> None:
+    """Git was killed between two of its files, and refuses each list of worktrees since."""
+    commit = import_commits(repository, {"one": []})["one"]
+    abandoned = abandon(repository, temporary, commit)
+    (repository / ".git" / "worktrees" / "001" / "commondir").write_text("")
+    if is_folder_lost:
+        shutil.rmtree(abandoned)
+    with Log(repository.parent / "log.txt") as log, opened(repository, log) as workplace:
+        workplace.prepare(commit)
+        assert len(git.worktrees(repository)) == 2
+    assert not abandoned.exists()
+
+
 def test_the_worktrees_of_a_lost_folder_are_forgotten(repository: Path, temporary: Path) -> None:
     """The machine was restarted, and its temporary folders are gone."""
     commit = import_commits(repository, {"one": []})["one"]
