@@ -13,8 +13,9 @@ from perf_culprit.measure.package_graphs import Command, Files, Graph, Source, U
 
 # Programs that may compile or run sources of this repository.
 _RUNNERS: Final = (
-    r"""["'`/](?:(?:ba|z)?sh|env|rustc|make|ninja|cmake|bazel|python[\d.]*|node|npm|java)["'`]"""
+    r"""["'`/](?:rustc|make|ninja|cmake|bazel|python[\d.]*|node|npm|java)["'`]"""
     r"""|["'`/ ][\w.-]+\.(?:sh|bash|py|pl|rb|m?js|ps1|mk)["'` ]"""
+    r"""|\((?:\w+,\s*)?["'`](?:/\w+)*/?(?:(?:ba|z)?sh|env)["'`]"""
 )
 
 

@@ -325,17 +325,16 @@ class Part:
         """The file with which a package that starts programs may start code of this repository."""
         if not any(self.graph.is_starting(one, is_start=one == self.package) for one in sorted(self.used)):
             return None
-        patterns, scripts = self.graph.runners, self._scripts
         for source in self._texts[1:]:
-            if all(self.graph.has(pattern, source) for pattern in patterns) or source.words & scripts:
+            if all(self.graph.has(pattern, source) for pattern in self.graph.runners) or self._names_script(source):
                 return source.path
         return None
 
-    @cached_property
-    def _scripts(self) -> set[str]:
-        """The names of files without an ending, which may be programs."""
-        names = {posixpath.basename(path) for path in self.graph.files.blobs}
-        return {name for name in names if "." not in name and not name.isupper()}
+    def _names_script(self, source: Source) -> bool:
+        """Whether it names a file without an ending that begins as a program does."""
+        names = {name for name in source.words if "." not in name}
+        paths = (path for path in self.graph.files.blobs if posixpath.basename(path) in names)
+        return any(text.startswith("#!") for _, text in self.graph.files.texts(paths))
 
     @cached_property
     def _walkers(self) -> list[Source]:

@@ -389,6 +389,12 @@ MISSED = {
         "d/d.go",
         None,
     ),
+    "go: a script without an ending": (
+        "go",
+        {"a/a.go": 'package a\nimport "os/exec"\nvar _ = exec.Command("../gen")\n', "gen": "#!/bin/sh\ngo run ./d"},
+        "d/d.go",
+        None,
+    ),
     "go: a shell": (
         "go",
         {"a/a.go": 'package a\nimport "os/exec"\nvar _ = exec.Command("bash", "../gen")\n', "gen": "go run ./d"},
@@ -632,6 +638,13 @@ UNREACHED = {
     "an entry of the manifest": {"pyproject.toml": '[project]\nname = "x"\nscripts = {x = "lib.lone:main"}\n'},
     "settings of a program that checks": {"pyproject.toml": '[tool.mypy]\nfiles = ["src/*.py"]\n'},
 }
+
+
+def test_a_word_that_is_also_a_file_starts_nothing(tmp_path: Path) -> None:
+    """Files of data often have no ending, such as `alpha`."""
+    code = 'package a\nimport "os/exec"\nvar _, alpha = exec.Command("uname"), 1\n'
+    before = {**GO, "a/a.go": code, "fixtures/alpha": "text"}
+    assert reached(tmp_path, before, {"d/d.go": "package d\n\n"}, run=COMMANDS["go"]).why is None
 
 
 @pytest.mark.parametrize("name", UNREACHED)
