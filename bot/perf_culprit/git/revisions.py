@@ -222,12 +222,12 @@ def worktrees(repository: Path) -> tuple[Path, ...]:
 
 def half_made_worktrees(repository: Path) -> dict[Path, Path]:
     """Return git's own folder and the worktree of each that a killed git left. With one of them git lists none."""
-    found: dict[Path, Path] = {}
+    half_made: dict[Path, Path] = {}
     for file in (common_folder(repository) / "worktrees").glob("*/gitdir"):
         with suppress(OSError):  # not there yet, or another process has removed it
             if file.with_name("commondir").stat().st_size == 0:
-                found[file.parent] = Path(file.read_text(errors="surrogateescape").removesuffix("\n")).parent
-    return found
+                half_made[file.parent] = Path(file.read_text(errors="surrogateescape").removesuffix("\n")).parent
+    return half_made
 
 
 def common_folder(repository: Path) -> Path:
