@@ -45,7 +45,7 @@ class Case:
         run_git(folder, "clean", "--quiet", "-fdx")
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         own = {"GOPROXY": "off", "GOTOOLCHAIN": "local", "CARGO_NET_OFFLINE": "true", "PYTHONDONTWRITEBYTECODE": "1"}
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
         done = subprocess.run(
             ["sh", "-e", "-c", f"{self.build or 'true'}\n{self.run}"],
             cwd=folder,
