@@ -2,7 +2,7 @@
 
 import base64
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -38,11 +38,15 @@ INNOCENT_PULL: Final = 8
 
 @dataclass(kw_only=True, slots=True)
 class Scene:
-    """Pull request #7 is mallory's, from a fork; #8 is someone else's. `folder` holds all that a job can write to."""
+    """Pull request #7 is mallory's, from a fork; #8 is someone else's. `folder` holds all that a job can write to.
+
+    `database` reads the history that is not on a branch.
+    """
 
     runner: Runner
     folder: Path
     commits: Mapping[str, str]
+    database: Callable[[], Mapping[str, bytes]] | None = None
 
     @property
     def fake(self) -> FakeGitHub:

@@ -1,14 +1,15 @@
 """The table of faults: each request that the fake recorded of an undisturbed job, answered with each fault.
 
 Each request has each fault either once or for good, in turn. With the variable FAULT_TABLE set to a file, it has both,
-and the file gets the figures of docs/evidence/security.md.
+and the file gets the figures of docs/evidence/security.md. In the other table the n-th request has a fault, or all from
+there on.
 """
 
 import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from tests.support.adversary import Scene
 from tests.support.fake_github.faults import SECONDARY_LIMIT, Fault
 from tests.support.faulted_jobs import JOBS, Before, Job, outcome
 from tests.support.job import JobResult
+from tests.support.nth_call import chosen
 
 # In seconds: how long the client waits, and how late the answer is; of git too, whose every call is a process.
 PATIENCE_S, LATE_S, GIT_PATIENCE_S, GIT_LATE_S, GIT_LIMIT_S = 0.2, 0.3, 0.6, 0.9, 4.0
@@ -74,19 +76,29 @@ def _disturbed(scene: Scene, job: Job, fault: str, plan: Fault, *, is_git: bool)
     return result
 
 
-def wrong_cells(scene: Scene, name: str, *, is_git: bool = False) -> Cells:
+def _nth_cells(requests: Sequence[str], faults: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    for at in chosen(len(requests)):
+        possible = [one for one in faults if not (requests[at].startswith("GET") and one in OF_WRITES)]
+        yield f"{at + 1} {requests[at]}", possible[at % len(possible)], list(AGAIN)[at % 2]
+
+
+def wrong_cells(scene: Scene, name: str, *, is_git: bool = False, is_nth: bool = False) -> Cells:
     """Return the wrong cells of the named job's table, of its requests to GitHub or, with `is_git`, of git's."""
-    cells = _table(scene, name, is_git=is_git)
-    if file := os.environ.get(FIGURES):
-        counts = Counter(word.partition(":")[0] for word in cells.values())
-        with Path(file).open("a", encoding="utf-8") as report:
-            what, requests = f"{name}, git" if is_git else name, len({request for request, _, _ in cells})
-            report.write(f"{what}: {requests} requests, {len(cells)} cells, {dict(counts)}\n")
-    assert len(cells) > 10
+    cells = _table(scene, name, is_git=is_git, is_nth=is_nth)
+    what = ", ".join([name, *["git"] * is_git, *["n-th"] * is_nth])
+    note_figures(what, f"{len({request for request, _, _ in cells})} requests", cells.values())
+    assert cells
     return {cell: word for cell, word in cells.items() if word.startswith("wrong")}
 
 
-def _table(scene: Scene, name: str, *, is_git: bool) -> Cells:
+def note_figures(what: str, size: str, words: Collection[str]) -> None:
+    if file := os.environ.get(FIGURES):
+        counts = Counter(word.partition(":")[0] for word in words)
+        with Path(file).open("a", encoding="utf-8") as report:
+            report.write(f"{what}: {size}, {len(words)} cells, {dict(counts)}\n")
+
+
+def _table(scene: Scene, name: str, *, is_git: bool, is_nth: bool) -> Cells:
     if not is_git:
         scene.runner.fetch_from_folder()
     job = JOBS[name](scene)
@@ -98,9 +110,10 @@ def _table(scene: Scene, name: str, *, is_git: bool) -> Cells:
     job.right(scene, 0)
     sent = scene.fake.git_log if is_git else [f"{one.request.method} {one.request.path}" for one in scene.fake.log]
     faults, cells = GIT_FAULTS if is_git else FAULTS, Cells()
-    for request, fault, duration in _cells(_kinds(sent), list(faults)):
+    for request, fault, duration in _nth_cells(sent, list(faults)) if is_nth else _cells(_kinds(sent), list(faults)):
         before.put_back(scene)
-        plan = Fault(request=request, times=AGAIN[duration], **faults[fault])
+        matched, spared = (".*", int(request.split(" ")[0]) - 1) if is_nth else (request, 0)
+        plan = Fault(request=matched, times=AGAIN[duration], spared=spared, **faults[fault])
         result = _disturbed(scene, job, fault, plan, is_git=is_git)
         cells[request, fault, duration] = outcome(scene, job, result)
     return cells

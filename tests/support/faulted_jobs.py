@@ -22,7 +22,7 @@ from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Conclusion, encode_report
 from perf_culprit.store import git_branch
 from perf_culprit.store.retention import Patience
-from tests.support import reports
+from tests.support import history_check, reports
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, WORKFLOW, Scene, open_scene
 from tests.support.fake_github.state import BOT, Comment
 from tests.support.git_repository import run_git
@@ -59,6 +59,8 @@ def own(scene: Scene) -> list[Comment]:
 
 def stored(scene: Scene, folder: str = "") -> list[str]:
     assert scene.fake.git_dir is not None
+    if scene.database is not None:
+        return [name for name in scene.database() if name.startswith(folder)]
     if "perf-history" not in scene.refs:
         return []
     names = run_git(scene.fake.git_dir, "ls-tree", "-r", "--name-only", "perf-history").splitlines()
@@ -164,8 +166,8 @@ def report(scene: Scene) -> Job:
         assert len(scene.fake.state.dispatches) == 2
         (name,) = stored(scene, "bisections/")
         assert scene.fake.git_dir is not None
-        content = run_git(scene.fake.git_dir, "show", f"perf-history:{name}")
-        bisection = decode_stored(content.encode(), place=name)
+        files = history_check.on_branch(scene.fake.git_dir) if scene.database is None else scene.database()
+        bisection = decode_stored(files[name], place=name)
         assert len(bisection.search.results) == expected
         assert len(bisection.dispatches) == 2
 

@@ -11,6 +11,7 @@ PRIMARY_LIMIT = "API rate limit exceeded for installation"
 class Fault:
     """Fails the next `times` requests whose "METHOD path" fully matches `request` (a regular expression).
 
+    The first `spared` of them do not count.
     `applied`: the change is made, only the answer is lost. `drop`: the connection closes without an answer.
     `delay_seconds`: the answer (the usual one if there is no `status`) comes that late; if `applied`, the change is
     made at once. `body` replaces GitHub's form of an error.
@@ -20,6 +21,7 @@ class Fault:
     status: int | None = None
     message: str = "Server Error"
     times: int = 1
+    spared: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     applied: bool = False
     drop: bool = False

@@ -128,9 +128,12 @@ class FakeGitHub:
     def next_fault(self, request: Request, faults: list[Fault]) -> Fault | None:
         with self.lock:
             for fault in faults:
-                if fault.matches(*named(request).split(" ", 1)):
+                if not fault.matches(*named(request).split(" ", 1)):
+                    continue
+                if not fault.spared:
                     fault.times -= 1
                     return fault
+                fault.spared -= 1
         return None
 
     def api_answer(self, request: Request) -> Answer:
