@@ -4,7 +4,7 @@
     python -m benchmarks.diagnose.run OUT --clones DIR [--half choose] [--profiler pyspy] [--loaded] [--only ID]
 
 A right suspect is a function that the commit changed, or its direct caller in the profile. The comparison is not given
-the commit. `denied`: "nothing got slower" for a slower pair. These columns count pairs whose profiles' total is larger
+the commit. `denied`: `not_slower` for a slower pair. These columns count pairs whose profiles' total is larger
 by a fifth or more. `unchanged`: a suspect between base and base2, over all pairs.
 """
 

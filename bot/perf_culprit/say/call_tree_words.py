@@ -1,5 +1,6 @@
 """Words for compared call trees: changes of methods and services, their certainty and their reasons. No names."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from perf_culprit.model.notable_calls import shown_suspects
@@ -14,14 +15,17 @@ from perf_culprit.model.report import (
     TreeComparison,
 )
 from perf_culprit.say.inert import SHORT_HASH, plain
-from perf_culprit.say.numbers import amount_text, counted, percent, q_text, quantities, significant
+from perf_culprit.say.numbers import amount_text, counted, percent, percent_at_least, q_text, quantities, significant
 
 BASES: Final = {
     Basis.SAMPLES: "repetitions were tested",
     Basis.COUNTS: "counted samples were tested",
     Basis.TOTALS: "totals only: no certainty",
 }
-ANSWERS: Final = {Answer.SLOWER: "slower", Answer.NOT_SLOWER: "nothing got slower", Answer.UNDECIDED: "undecided"}
+# Nothing is said of a whole: only methods are tested, and others may make up for a slower one.
+ANSWERS: Final = {Answer.SLOWER: "a method in it got slower", Answer.UNDECIDED: "undecided"}
+# What "not slower" leaves at most, even if a file does not say how much.
+TENTH: Final = 0.1
 # Smaller values are mentioned.
 FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99
@@ -56,8 +60,7 @@ def headline(comparison: TreeComparison) -> str:
     basis = "; ".join(BASES[basis] for basis in Basis if basis in {one.basis for one in comparison.services})
     compared = f"{counted(len(comparison.services), 'service')} compared: {basis}"
     if comparison.answer is Answer.NOT_SLOWER:
-        visible = percent(max(one.visible or 0.0 for one in comparison.services))
-        return f"Nothing got slower; a method that takes {visible} of the whole more would have been seen, {compared}"
+        return f"No {bound(comparison.services)}, {compared}"
     if comparison.answer is Answer.UNDECIDED:
         slower = f"; {counted(len(suspects), 'method')} may be slower" if suspects else ""
         return f"Undecided{slower}, {compared}"
@@ -65,6 +68,14 @@ def headline(comparison: TreeComparison) -> str:
     commit = f" ({plain(comparison.commit)[:SHORT_HASH]})" if comparison.commit else ""
     listed = counted(len(suspects), "suspect")
     return f"{listed}{touched if comparison.touched is not None else ''}{commit}, {compared}"
+
+
+def bound(services: Sequence[ServiceComparison]) -> str:
+    """Return words like "method takes 7% of the whole more": the most that any method of them may have gained."""
+    most = percent_at_least(max(one.visible or TENTH for one in services))
+    shared = max(1.0 if one.unit == "share" else one.common_factor or 1.0 for one in services)
+    beyond = f" beyond the {percent(shared - 1)} that most methods share and runs differ by" if shared >= COMMON else ""
+    return f"method takes {most} of {'the whole' if len(services) == 1 else 'its service'} more{beyond}"
 
 
 def answer_words(one: ServiceComparison) -> str:
@@ -77,11 +88,9 @@ def answer_words(one: ServiceComparison) -> str:
         grown = one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
         counts = " samples" if unit == "samples" else ""
         totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
-    words = ANSWERS[one.answer]
-    if one.answer is Answer.NOT_SLOWER and one.unit != "share" and (one.common_factor or 1.0) >= COMMON:
-        words += f" beyond the {percent((one.common_factor or 1.0) - 1)} that most methods share and runs differ by"
-    if one.answer is Answer.NOT_SLOWER and one.visible is not None:
-        words += f"; {percent(one.visible)} of the whole would have been seen"
+    words = f"no {bound([one])}" if one.answer is Answer.NOT_SLOWER else ANSWERS[one.answer]
+    if one.answer is Answer.SLOWER and totals and one.target_total <= one.baseline_total:
+        words = f"but {words}"
     if one.aligned < FULLY_ALIGNED:
         words += f"; {percent(one.aligned)} of the time is in methods of both revisions"
     return totals + words

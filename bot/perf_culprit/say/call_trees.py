@@ -1,6 +1,6 @@
 """Compared call trees: the likely place, the suspects and reasons, what was compared, what to test again."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -24,6 +24,7 @@ from perf_culprit.say.call_tree_words import (
     amounts,
     answer_words,
     begins_to_call,
+    bound,
     calls,
     certainty,
     change,
@@ -289,7 +290,7 @@ def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[F
         return
     suspects = shown_suspects(comparison)
     parts = [*_picture(comparison), *_suspects(comparison, most=SUSPECT_ROWS, repository_url=repository_url)]
-    summary = Safe(f"Why: the call tree, {_FOUND[comparison.answer](suspects)}")
+    summary = Safe(f"Why: the call tree, {_found(comparison, suspects)}")
     yield Fold(summary=summary, parts=(*parts, *_compared(comparison)), opened=True)
     if comparison.impacted:
         summary = Safe(f"Impact: {counted(len(comparison.impacted), 'service')} to test again")
@@ -304,13 +305,12 @@ def _picture(comparison: TreeComparison) -> Iterator[Picture]:
         yield Picture(title=title, markdown=drawn, html=partial(tree_and_flame, comparison, service))
 
 
-_FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {
-    Answer.SLOWER: lambda suspects: counted(len(suspects), "suspect"),
-    Answer.NOT_SLOWER: lambda _: "no method got slower",
-    Answer.UNDECIDED: lambda suspects: (
-        f"undecided, {counted(len(suspects), 'method')} may be slower" if suspects else "undecided"
-    ),
-}
+def _found(comparison: TreeComparison, suspects: Sequence[ComparedSuspect]) -> str:
+    if comparison.answer is Answer.SLOWER:
+        return counted(len(suspects), "suspect")
+    if comparison.answer is Answer.NOT_SLOWER:
+        return f"no {bound(comparison.services)}"
+    return f"undecided, {counted(len(suspects), 'method')} may be slower" if suspects else "undecided"
 
 
 # For a bisection's answer: the culprit's changes, and the methods that got slower.
