@@ -16,6 +16,7 @@ from tests.support.nth_call_jobs import wrong_job_cells
 from tests.support.nth_call_scenes import (
     Accept,
     Backfill,
+    Bisect,
     Compact,
     Import,
     Measure,
@@ -56,22 +57,30 @@ def job_scene(
 
 
 @of_calls(GitCalls)
-@of_scenes(Record, Import, Accept, Compact, Backfill, Measure)
+@of_scenes(Record, Import, Accept, Compact, Backfill, Bisect, Measure)
 def test_a_command_with_the_branch(tmp_path: Path, calls_folder: Path, scene: type[Scene], calls: type[Calls]) -> None:
     assert wrong_cells(scene(Place(folder=tmp_path)), calls(calls_folder)) == {}
 
 
 @of_calls(Writes)
-@of_scenes(Record, Compact)
+@of_scenes(Record, Import, Accept, Compact)
 def test_writes_of_a_command_with_the_branch(
     tmp_path: Path, calls_folder: Path, scene: type[Scene], calls: type[Calls]
 ) -> None:
     assert wrong_cells(scene(Place(folder=tmp_path)), calls(calls_folder)) == {}
 
 
-@of_calls(Statements, Writes)
-@of_scenes(Record, Import, Accept)
+@of_calls(Statements)
+@of_scenes(Record, Import, Accept, Backfill, Bisect)
 def test_a_command_with_sqlite(tmp_path: Path, calls_folder: Path, scene: type[Scene], calls: type[Calls]) -> None:
+    assert wrong_cells(scene(Place(folder=tmp_path, database=Sqlite(tmp_path))), calls(calls_folder)) == {}
+
+
+@of_calls(Writes)
+@of_scenes(Record, Import, Accept)
+def test_writes_of_a_command_with_sqlite(
+    tmp_path: Path, calls_folder: Path, scene: type[Scene], calls: type[Calls]
+) -> None:
     assert wrong_cells(scene(Place(folder=tmp_path, database=Sqlite(tmp_path))), calls(calls_folder)) == {}
 
 
@@ -82,7 +91,7 @@ def test_a_job_with_the_branch(job_scene: JobScene, calls_folder: Path, job: str
 
 
 @of_calls(Statements)
-@pytest.mark.parametrize("job", ["bisect", "report", "push", "record"])
+@pytest.mark.parametrize("job", ["accept", "bisect", "report", "push", "record"])
 def test_a_job_with_sqlite(
     tmp_path: Path, job_scene: JobScene, calls_folder: Path, job: str, calls: type[Calls]
 ) -> None:

@@ -14,7 +14,7 @@ from tests.support import postgresql
 from tests.support.faulted_jobs import patient_scene
 from tests.support.nth_call import Statements, ended, no_strace
 from tests.support.nth_call_jobs import wrong_job_cells
-from tests.support.nth_call_scenes import Accept, Import, Place, PostgreSQL, Record, Scene, wrong_cells
+from tests.support.nth_call_scenes import Accept, Backfill, Import, Place, PostgreSQL, Record, Scene, wrong_cells
 
 # Two commands or jobs for each call.
 pytestmark = pytest.mark.slow
@@ -26,13 +26,13 @@ def server() -> Iterator[postgresql.Server]:
         yield started
 
 
-@pytest.mark.parametrize("scene", [Record, Import, Accept], ids=lambda one: one.name)
+@pytest.mark.parametrize("scene", [Record, Import, Accept, Backfill], ids=lambda one: one.name)
 def test_a_command_with_postgresql(tmp_path: Path, server: postgresql.Server, scene: type[Scene]) -> None:
     place = Place(folder=tmp_path, database=PostgreSQL(server))
     assert wrong_cells(scene(place), Statements(tmp_path / "calls")) == {}
 
 
-@pytest.mark.parametrize("job", ["report", "push", "record"])
+@pytest.mark.parametrize("job", ["accept", "report", "push", "record"])
 def test_a_job_with_postgresql(
     tmp_path: Path,
     server: postgresql.Server,

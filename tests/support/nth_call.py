@@ -79,7 +79,8 @@ def remove_locks(repository: Path) -> None:
 
 
 def check_met(cells: Mapping[str, str]) -> None:
-    """Raise if too few calls met one of the faults: such a table would say nothing about it."""
+    """Raise if there are no calls, or too few met one of the faults: such a table would say nothing about it."""
+    assert cells
     words: dict[str, list[str]] = {}
     for cell, word in cells.items():
         words.setdefault(cell.rpartition(", ")[2], []).append(word)
@@ -149,6 +150,7 @@ def _become(action: Action, prepare: Callable[[], object], output: Path, ready: 
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
         git_branch._tips.clear()  # a new process has seen nothing yet
         objects._idle.clear()
+        command._read_settings.cache_clear()
         assert Patience.__init__.__kwdefaults__ is not None
         Patience.__init__.__kwdefaults__ |= {"first_pause_seconds": 0.0, "attempts": 3}
         prepare()

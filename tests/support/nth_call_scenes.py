@@ -278,6 +278,44 @@ class Backfill(Scene):
         ]
 
 
+class Bisect(Scene):
+    name = "bisect"
+
+    def prepare(self) -> None:
+        pass
+
+    @property
+    def state(self) -> Path:
+        return self.place.work / "state.json"
+
+    def command(self) -> Sequence[str]:
+        ends = ("--good", self.place.commits[0], "--bad", self.place.commits[-1])
+        where = [] if self.place.database else ["--history"]
+        options = ("--state", str(self.state), "--prior", "uniform", "--profile-seconds", "0", "--record", *where)
+        return ["bisect", *ends, "--run", RUN, *options, "--json", str(self.place.work / "answer.json")]
+
+    def again(self) -> Sequence[str]:
+        return [*self.command(), *(["--resume", str(self.state)] if self.state.exists() else [])]
+
+    def right(self, *, is_done: bool) -> None:
+        files = self.place.files()
+        assert not list(history_check.misnamed(files))
+        bisections = [json.loads(content) for path, content in files.items() if path.startswith("bisections/")]
+        assert len(bisections) in ((1,) if is_done else (0, 1)), f"{len(bisections)} bisections"
+        runs = [json.loads(content) for path, content in files.items() if path.startswith("runs/")]
+        commits = [run["commit"] for run in runs]
+        assert len(set(commits)) == len(commits), "a commit's runs are there twice"
+        for one in bisections:
+            results = one["bisection"]["search"]["results"]
+            measured = {commit for result in results for commit in result["values"]}
+            assert set(commits) <= measured
+            if is_done:
+                assert set(commits) == measured
+        if is_done:
+            answer = json.loads((self.place.work / "answer.json").read_text())
+            assert [one["commit"] for one in answer["culprits"]] == [self.place.commits[STEP]]
+
+
 class Measure(Scene):
     name = "measure"
     # The run files that it writes, each for a commit.
