@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -20,12 +20,13 @@ from perf_culprit.explain.aligned_trees import (
     observed_profile,
     spread,
 )
+from perf_culprit.explain.method_names import match_method
 from perf_culprit.explain.ranking import rank_suspects
 from perf_culprit.explain.significance import SURE, basis_of, largest_gains
 from perf_culprit.explain.slower_methods import TRIFLE, Judged, JudgedMethod, Searched, search
 from perf_culprit.explain.suspects import rank
 from perf_culprit.explain.tree_methods import Row, is_relative, total_row
-from perf_culprit.model.call_tree import CallNode, CallTree, ImpactedService, Profile, Touched
+from perf_culprit.model.call_tree import CallNode, CallTree, Certainty, ChangeKind, ImpactedService, Profile, Touched
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.reason import Caveat, Doubt, Reason, because
 from perf_culprit.model.report import (
@@ -107,7 +108,8 @@ COMMON: Final = 1.05
 # If a method that gained as much as the whole may have been missed, the result tells nothing.
 ANYTHING: Final = 1.0
 FEWEST: Final = 5
-MOST: Final = 100
+# Nobody records more than this many times as much *(choice)*.
+MOST_TIMES: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,17 +180,18 @@ def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
     """The reason that names the excluded change, the number of decided methods, and what would decide the others."""
     tree = one.tree
     repetitions = min(tree.baseline.repetitions, tree.target.repetitions)
-    more = (visible / VISIBLE) ** 2
+    more = math.ceil((visible / VISIBLE) ** 2)
     tested = gains[~np.isnan(gains)]
     excluded = {} if visible > ANYTHING else {"visible": visible}
-    wanted = {}
     samples = min(tree.baseline.whole or 0, tree.target.whole or 0) / repetitions
     worst = one.methods[int(np.nanargmax(gains))].method.own
     machine = (one.common.spread + one.common.variance) * max(worst.baseline.mean, worst.target.mean) ** 2
-    if samples and machine < COUNTED * float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
-        wanted = {"samples": _rounded_up(samples * more), "now": round(samples)}
-    elif repetitions * more <= MOST:
-        wanted = {"wanted": max(FEWEST, math.ceil(repetitions * more))}
+    if more > MOST_TIMES:
+        wanted = {"much": more}
+    elif samples and machine < COUNTED * float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
+        wanted = {"more": more, "now": round(samples)}
+    else:
+        wanted = {"wanted": max(FEWEST, repetitions * more)}
     return because(
         Doubt.NOISY_METHODS,
         decided=int((tested <= VISIBLE).sum()),
@@ -201,11 +204,6 @@ def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
 
 # Share of a method's variance: if the rest is smaller, more samples help, not more repetitions *(choice)*.
 COUNTED: Final = 0.5
-
-
-def _rounded_up(number: float) -> int:
-    step: int = 10 ** max(0, math.floor(math.log10(number)) - 1)
-    return int(math.ceil(number / step) * step)
 
 
 def _largest_of_whole(tree: AlignedTree) -> float:
@@ -324,12 +322,15 @@ def compare_observed(
     before = {one.name for one in methods if one.is_in_baseline or one.name not in told}
     after = {one.name for one in methods if one.is_in_target or one.name not in told}
     named = {one.service for one in observed} | {one.service for one, _ in pairs}
+    added, removed = (tuple(sorted(names)[:MAX_NAMES]) for names in (after - before, before - after))
+    told = {name for one in suspects for name in one.path} | {*added, *removed}
     return TreeComparison(
         services=tuple(map(_service, searched, judgements)),
         suspects=suspects[:MAX_SUSPECTS],
         impacted=shares_in({one.method for one in suspects if one.reasons}, observed),
-        added_methods=tuple(sorted(after - before)[:MAX_NAMES]),
-        removed_methods=tuple(sorted(before - after)[:MAX_NAMES]),
+        added_methods=added,
+        removed_methods=removed,
+        touched_methods={} if touched is None else _touched_methods(trees, told, touched),
         added_services=tuple(one.service for one in target if one.service not in named)[:MAX_NAMES],
         removed_services=tuple(one.service for one in baseline if one.service not in named)[:MAX_NAMES],
         base=touched.base if touched is not None else None,
@@ -339,6 +340,18 @@ def compare_observed(
         minimum_effect=settings.minimum_effect,
         notes=(*notes, *_notes(trees), *(touched.notes if touched is not None else ())),
     )
+
+
+def _touched_methods(trees: Sequence[AlignedTree], names: Collection[str], touched: Touched) -> dict[str, ChangeKind]:
+    """Map methods to what the commits did with their source, by file and line or by the qualified name."""
+    sides = [[one for one in touched.functions if (one.kind is ChangeKind.DELETED) == gone] for gone in (False, True)]
+    kinds = {}
+    for node in {node.method: node for tree in trees for node in tree.nodes if node.method in names}.values():
+        written = replace(touched, functions=tuple(sides[node.target is None]), unresolved=())
+        match = match_method(node.method, touched=written, file=node.side.file, line=node.side.line)
+        if match is not None and match.certainty is not Certainty.BARE_NAME:
+            kinds[node.method] = match.functions[0].kind
+    return kinds
 
 
 def _pairs(baseline: Sequence[Observed], target: Sequence[Observed]) -> list[tuple[Observed, Observed]]:

@@ -54,7 +54,7 @@ def _origins(one: Searched) -> list[float]:
         place = i
         if node.parent < 0 or _is_counted(node):
             begins = _by_calls(one, i)
-        elif is_newly_called(one, i):
+        elif node.baseline is None and one.judged[i].is_real and nodes[node.parent].is_in_both:
             # Stacks do not count calls, but if there were none before, the caller started to call.
             place, begins = node.parent, gain
         else:
@@ -62,13 +62,6 @@ def _origins(one: Searched) -> list[float]:
         origins[own_caller(nodes, place)] += min(begins, gain)
     # Amounts passed on from below are limited to the caller's gain.
     return [min(amount, max(0.0, float(one.gains[i]))) for i, amount in enumerate(origins)]
-
-
-def is_newly_called(one: Searched, i: int) -> bool:
-    """Whether the path is new, not by chance, and its caller runs in both revisions."""
-    node = one.tree.nodes[i]
-    is_new = node.baseline is None and one.judged[i].is_real
-    return is_new and node.parent >= 0 and one.tree.nodes[node.parent].is_in_both
 
 
 def own_caller(nodes: Sequence[AlignedNode], i: int) -> int:
@@ -105,12 +98,9 @@ def _by_calls(one: Searched, i: int) -> float:
             for side, caller in ((callee.baseline, before), (callee.target, after))
         ]
         more = max(0.0, per_call[1] - per_call[0]) * after.calls
-        begins += min(more * _time_per_call(callee.baseline or callee.target), gain)
+        side = callee.baseline or callee.side
+        begins += min(more * side.elapsed.mean / side.calls if side.calls else 0.0, gain)
     return begins
-
-
-def _time_per_call(node: ObservedNode | None) -> float:
-    return node.elapsed.mean / node.calls if node is not None and node.calls else 0.0
 
 
 def _growth_beyond_caller(nodes: "tuple[AlignedNode, ...]", i: int) -> float:
@@ -276,7 +266,9 @@ def _suspect(
             reasons.add(SuspectReason.CHANGED_CALLS)
     match = None
     if touched is not None:
-        file, line = _place(method, searched)
+        # The place in the target's source, which matches the head's lines.
+        nodes = (searched[number].tree.nodes[i].target for number, places in method.places.items() for i in places)
+        file, line = next(((node.file, node.line) for node in nodes if node is not None), (None, None))
         match = match_method(name, touched=touched, file=file, line=line)
         if match is not None:
             reasons.add(SuspectReason.TOUCHED)
@@ -312,13 +304,6 @@ def _suspect(
         file=described.file,
         line=described.line,
     )
-
-
-def _place(method: _Method, searched: Sequence[Searched]) -> tuple[str | None, int | None]:
-    """The place in the target's source, which matches the head's lines."""
-    nodes = (searched[number].tree.nodes[i].target for number, places in method.places.items() for i in places)
-    node = next((node for node in nodes if node is not None), None)
-    return (None, None) if node is None else (node.file, node.line)
 
 
 def _code(match: MethodMatch | None, node: ObservedNode) -> TouchedCode | None:

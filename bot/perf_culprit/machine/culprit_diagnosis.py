@@ -127,6 +127,7 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
         removed_methods=comparison.removed_methods[:SHOWN_NAMES],
         added_services=comparison.added_services[:SHOWN_SERVICES],
         removed_services=comparison.removed_services[:SHOWN_SERVICES],
+        touched_methods=dict([*comparison.touched_methods.items()][:SHOWN_NAMES]),
         notes=comparison.notes[:SHOWN_SERVICES],
     )
 

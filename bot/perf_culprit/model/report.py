@@ -1,7 +1,7 @@
 """The whole result of one comparison: findings, call trees of both revisions, conclusion."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, structs
 
-from perf_culprit.model.call_tree import Certainty, ImpactedService, MethodCosts
+from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodCosts
 from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
 from perf_culprit.model.json_files import decode, encode, written
 from perf_culprit.model.reason import BaselineReason, Reason, Sentence, no_sentence
@@ -200,6 +200,8 @@ class TreeComparison(
 
     `suspects` come most suspicious first. `impacted` has every service of the target, largest share first. `commit`
     introduced the change, if known. `touched` counts the functions that the commits changed; null without a repository.
+    `added_methods` are in the target's trees alone, `removed_methods` in the baseline's. `touched_methods` says what
+    the commits did with the source of these, and of the suspects and their callers.
     `answer` is slower if any service is, else undecided if any is.
     """
 
@@ -211,6 +213,7 @@ class TreeComparison(
     impacted: tuple[SuspectShare, ...] = ()
     added_methods: tuple[str, ...] = ()
     removed_methods: tuple[str, ...] = ()
+    touched_methods: Mapping[str, ChangeKind] = msgspec.field(default_factory=dict)
     added_services: tuple[str, ...] = ()
     removed_services: tuple[str, ...] = ()
     commit: str | None = None

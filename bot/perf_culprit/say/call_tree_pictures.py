@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from perf_culprit.model.call_tree import CallNode, CallTree
 from perf_culprit.model.notable_calls import FIRST, marked, notable_nodes
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
-from perf_culprit.say.call_tree_words import count, grown, own_change
+from perf_culprit.say.call_tree_words import count, grown, own_change, unseen
 from perf_culprit.say.inert import Safe, clean, fill, inline_data, own
 
 # Compared call trees as Mermaid's text, which GitHub draws. Foreign names cannot leave their labels.
@@ -69,9 +69,9 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
     """Return the method's name, and the words for its change."""
     words = []
     if node.state is NodeState.ADDED:
-        words.append("new")
+        words.append(unseen(node.target))
     elif node.state is NodeState.REMOVED:
-        words.append("gone")
+        words.append(unseen(node.baseline, after=True))
     elif node.relative_change is not None:
         own = own_change(node.baseline, node.target)
         words.append(grown(node.relative_change).replace(" ", "\N{NO-BREAK SPACE}"))

@@ -38,7 +38,7 @@ REASONS: Final = {
     SuspectReason.ORIGIN: "the slowdown begins here",
     SuspectReason.CHANGED_CALLS: "calls other methods than before",
     SuspectReason.CALLS_MORE_OFTEN: "calls a method more often",
-    SuspectReason.ADDED: "new, called by a slower method",
+    SuspectReason.ADDED: "on a path that was {before}, below a slower method",
     SuspectReason.TOUCHED: "the commit changed it",
     SuspectReason.CALLS_TOUCHED: "calls what the commit changed",
 }
@@ -64,10 +64,24 @@ def headline(comparison: TreeComparison) -> str:
     if comparison.answer is Answer.UNDECIDED:
         slower = f"; {counted(len(suspects), 'method')} may be slower" if suspects else ""
         return f"Undecided{slower}, {compared}"
-    touched = f", {sum(one.touched is not None for one in suspects)} of them changed by the commit"
+    by = "in between" if comparison.commit is None else "by the commit"
+    count = sum(one.touched is not None for one in suspects)
+    touched = f", {count or 'none'} of them changed {by}"
+    if not count and (above := _changed_callers(comparison)):
+        touched += f", but {counted(len(above), 'method')} that {'calls' if len(above) == 1 else 'call'} them"
     commit = f" ({plain(comparison.commit)[:SHORT_HASH]})" if comparison.commit else ""
     listed = counted(len(suspects), "suspect")
     return f"{listed}{touched if comparison.touched is not None else ''}{commit}, {compared}"
+
+
+def _changed_callers(comparison: TreeComparison) -> set[str]:
+    return comparison.touched_methods.keys() & {name for one in shown_suspects(comparison) for name in one.path[:-1]}
+
+
+def unseen(side: NodeAmount | None, *, after: bool = False) -> str:
+    """Return what is known of a method in one revision only. Whether the source has it is another question."""
+    seen = "sampled" if side is None or side.calls is None else "called"
+    return f"no longer {seen}" if after else f"not {seen} before"
 
 
 def bound(services: Sequence[ServiceComparison]) -> str:
@@ -78,6 +92,10 @@ def bound(services: Sequence[ServiceComparison]) -> str:
     return f"method takes {most} of {'the whole' if len(services) == 1 else 'its service'} more{beyond}"
 
 
+def whole_change(one: ServiceComparison) -> float | None:
+    return one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
+
+
 def answer_words(one: ServiceComparison) -> str:
     sides = (NodeAmount(elapsed=total, self_time=0.0) for total in (one.baseline_total, one.target_total))
     unit = "samples" if one.unit == "share" else one.unit
@@ -85,7 +103,7 @@ def answer_words(one: ServiceComparison) -> str:
     # Shares without a count of samples add up to 1 on both sides.
     if unit == one.unit or max(one.baseline_total, one.target_total) > 1.5:
         before, after = amounts(next(sides), next(sides), unit, own=False)
-        grown = one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
+        grown = whole_change(one)
         counts = " samples" if unit == "samples" else ""
         totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
     words = f"no {bound([one])}" if one.answer is Answer.NOT_SLOWER else ANSWERS[one.answer]
@@ -125,7 +143,7 @@ def count(number: float) -> str:
 
 def change(suspect: ComparedSuspect) -> str:
     if suspect.baseline is None:
-        return "new"
+        return unseen(suspect.target)
     return grown(suspect.relative_change) if suspect.relative_change is not None else "from 0"
 
 
@@ -176,7 +194,8 @@ def why(suspect: ComparedSuspect, *, begins: bool = False) -> str:
     implied = _IMPLIED | ({SuspectReason.CHANGED_CALLS} if begins else set())
     reasons = [reason for reason in suspect.reasons if reason not in implied]
     less = _SLOWER if _is_less(suspect) else {SuspectReason.OWN_TIME} if _own_is_less(suspect) else frozenset()
-    words = [REASONS[reason] for reason in reasons or suspect.reasons if reason not in less]
+    before = unseen(suspect.target)
+    words = [REASONS[reason].format(before=before) for reason in reasons or suspect.reasons if reason not in less]
     if suspect.cause is not None and not _is_less(suspect):
         words.append(CAUSES[suspect.cause])
     return "; ".join(words)
@@ -184,7 +203,7 @@ def why(suspect: ComparedSuspect, *, begins: bool = False) -> str:
 
 def effect(suspect: ComparedSuspect) -> str:
     if suspect.baseline is None:
-        return "is new"
+        return f"was {unseen(suspect.target)}"
     if suspect.relative_change is None:
         return "got slower"
     size = percent(abs(suspect.relative_change))

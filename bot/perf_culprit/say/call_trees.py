@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from perf_culprit.model.bisection import CulpritDiagnosis
-from perf_culprit.model.call_tree import MethodSuspect
+from perf_culprit.model.call_tree import ChangeKind, MethodSuspect
 from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.report import (
     Answer,
@@ -30,6 +30,8 @@ from perf_culprit.say.call_tree_words import (
     change,
     effect,
     headline,
+    unseen,
+    whole_change,
     why,
 )
 from perf_culprit.say.charts import bar
@@ -87,7 +89,13 @@ _MOVED: Final = (
     Column(name="method", role=Role.NAME),
     *(Column(name=name, right=True) for name in ("own time before", "after", "change", "of the whole")),
 )
-_IMPACT: Final = (Column(name="service"), Column(name="share of its time in the suspects"))
+_IMPACT: Final = (
+    Column(name="service"),
+    Column(name="change", right=True),
+    Column(name="share of its time in the suspects"),
+)
+# Profilers group threads under this name. Nobody tests a thread.
+_THREAD: Final = "Thread *"
 _COSTS: Final = (
     Column(name="method"),
     Column(name="own time", right=True),
@@ -185,8 +193,7 @@ def _suspect_row(comparison: TreeComparison, repository_url: str | None, suspect
 
 def _compared(comparison: TreeComparison) -> Iterator[Part]:
     for heading, names in (
-        ("Methods added", comparison.added_methods),
-        ("Methods removed", comparison.removed_methods),
+        *_one_sided(comparison),
         ("Services added", comparison.added_services),
         ("Services removed", comparison.removed_services),
     ):
@@ -199,22 +206,51 @@ def _compared(comparison: TreeComparison) -> Iterator[Part]:
         yield Bullets(items=notes, total=len(comparison.notes), title=Safe("Notes on the call trees"))
 
 
+def _one_sided(comparison: TreeComparison) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield headings with methods of one side's trees: added or removed only if the source says so."""
+    sides = [side for one in comparison.services for node in one.nodes for side in (node.baseline, node.target)]
+    # Trees without counts of calls come first: in them a method may run unseen.
+    side = min((side for side in sides if side is not None), key=lambda side: side.calls is not None, default=None)
+    for names, kind, after in (
+        (comparison.added_methods, ChangeKind.ADDED, False),
+        (comparison.removed_methods, ChangeKind.DELETED, True),
+    ):
+        written = [name for name in names if comparison.touched_methods.get(name) is kind]
+        yield ("Methods removed" if after else "Methods added"), written
+        yield f"Methods {unseen(side, after=after)}", [name for name in names if name not in written]
+
+
 def _answer(one: ServiceComparison) -> Text:
     return joined("; ", [Safe(answer_words(one)), *map(worded, one.doubts)])
 
 
+def _to_test(comparison: TreeComparison) -> tuple[SuspectShare, ...]:
+    """Return the services to test again. If one alone was compared, it is known already."""
+    if len(comparison.services) == 1:
+        return ()
+    return tuple(one for one in comparison.impacted if _THREAD not in one.service)
+
+
 def _impact(comparison: TreeComparison, *, title: str | None = None) -> Table:
+    changes = {one.service: whole_change(one) for one in comparison.services if one.unit != "share"}
+
     def row(one: SuspectShare) -> Row:
-        return Row((Name(one.service), words("{} {}", Drawn(bar(one.share)), Safe(percent(one.share)))))
+        grown = changes.get(one.service)
+        change = NOTHING if grown is None else Safe(percent(grown, signed=True))
+        return Row((Name(one.service), change, words("{} {}", Drawn(bar(one.share)), Safe(percent(one.share)))))
 
     heading = None if title is None else Safe(title)
-    return table(_IMPACT, comparison.impacted, row, title=heading, shown=Shown.TABLE, most=SERVICE_ROWS)
+    return table(_IMPACT, _to_test(comparison), row, title=heading, shown=Shown.TABLE, most=SERVICE_ROWS)
 
 
-def _path(suspect: ComparedSuspect) -> Text:
+def _path(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
+    def shown(name: str) -> Text:
+        changed = name in comparison.touched_methods
+        return words("{}, changed", Name(name, 60)) if changed else Name(name, 60)
+
     names = suspect.path[-PATH_NAMES:]
     cut = Safe("… → " if len(names) < len(suspect.path) else "")
-    return words("Call path: {}{}", cut, joined(" → ", (Name(name, 60) for name in names)))
+    return words("Call path: {}{}", cut, joined(" → ", map(shown, names)))
 
 
 # For a terminal, including the parts of the scores.
@@ -228,11 +264,11 @@ def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
         parts = table(
             _PARTS, suspects, _parts_row, title=Safe("Scores, and shares of the slowdown"), shown=Shown.TABLE, most=top
         )
-        nodes += [*_suspects(comparison, most=top, explained=top), parts, paragraph(_path(suspects[0]))]
+        nodes += [*_suspects(comparison, most=top, explained=top), parts, paragraph(_path(suspects[0], comparison))]
     else:
         nodes += _suspects(comparison, most=top)
     nodes += _compared(comparison)
-    if comparison.impacted:
+    if _to_test(comparison):
         nodes.append(_impact(comparison, title="Services to test again"))
     return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="the JSON")
 
@@ -292,8 +328,8 @@ def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[F
     parts = [*_picture(comparison), *_suspects(comparison, most=SUSPECT_ROWS, repository_url=repository_url)]
     summary = Safe(f"Why: the call tree, {_found(comparison, suspects)}")
     yield Fold(summary=summary, parts=(*parts, *_compared(comparison)), opened=True)
-    if comparison.impacted:
-        summary = Safe(f"Impact: {counted(len(comparison.impacted), 'service')} to test again")
+    if to_test := _to_test(comparison):
+        summary = Safe(f"Impact: {counted(len(to_test), 'service')} to test again")
         yield Fold(summary=summary, parts=(_impact(comparison),), opened=True)
 
 
@@ -349,7 +385,9 @@ def _filled(names: Sequence[str], rows: Sequence[tuple[Text, ...]]) -> Table:
 def _counted(method: ComparedSuspect) -> tuple[Text, ...]:
     """Return a row that begins with our own number, because a name may look like a command to GitHub's runner."""
     before, after = amounts(method.baseline, method.target, method.unit, own=True)
-    one_sided = "new" if method.baseline is None else "gone" if method.target is None else ""
+    one_sided = ""
+    if method.baseline is None or method.target is None:
+        one_sided = unseen(method.baseline or method.target, after=method.target is None)
     remarks: list[Text] = [Safe(one_sided)] if one_sided else []
     if len(method.path) > 1 and (one_sided or method.cause is not ChangeCause.TIME_PER_CALL):
         remarks.append(words("called by {}", Name(method.path[-2], 60)))
@@ -364,12 +402,12 @@ def _slower(comparison: TreeComparison, *, repository_url: str | None) -> Iterat
     suspects = shown_suspects(comparison)
     if suspects:
         yield paragraph(_first(suspects[0], comparison))
-        yield paragraph(_path(suspects[0]))
+        yield paragraph(_path(suspects[0], comparison))
     yield from _suspects(comparison, most=CULPRIT_ROWS, repository_url=repository_url)
     if pictures := tuple(_picture(comparison)):
         yield Fold(summary=Safe("The call tree, compared with the parent's"), parts=pictures)
     yield from _compared(comparison)
-    if comparison.impacted:
+    if _to_test(comparison):
         yield _impact(comparison, title="Services to test again")
 
 

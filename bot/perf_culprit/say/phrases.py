@@ -337,8 +337,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Doubt.NOISY_METHODS: (
         "{decided:,} of {methods:# method} surely gained less than {limit:%} of the whole"
         "[; none gained more than {visible:%} of it]"
-        "[; for the others record {samples:# sample} a run (now {now:,})]"
+        "[; for the others record {more:,} times as many samples a run (now {now:,})]"
         "[; for the others record {wanted:# repetition} per revision]"
+        "[; for the others {much:,} times as much would be needed: take a longer input, counts (`measure --metric "
+        "instructions`), or one function alone (`measure --trace --at`)]"
     ),
     Caveat.ONE_STATE: (
         "all calls of one log met one state of the machine; a slower state would look like slower methods"

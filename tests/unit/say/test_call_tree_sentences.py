@@ -5,17 +5,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import pytest
+from msgspec.structs import replace
 
 from perf_culprit.explain.compare_trees import compare_logs, compare_profiles
-from perf_culprit.model.call_tree import Touched
-from perf_culprit.model.report import Answer, TreeComparison
+from perf_culprit.model.call_tree import ChangeKind, Touched, TouchedFunction
+from perf_culprit.model.report import Answer, SuspectReason, SuspectShare, TreeComparison
 from perf_culprit.read.logs.log_reader import ReadLog, read_log
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.say.call_trees import tree_comparison_text
+from perf_culprit.say.reason_text import sentence
+from tests.support.diagnosed_reports import diagnosis
 from tests.support.execution_logs import LABELLED, Execution, call, log
 
 RUNS = 5
+GOLDEN = Path(__file__).parents[2] / "golden" / "profiles"
 
 
 def spied(folder: Path, side: str, stacks: Mapping[str, int], *, runs: int = RUNS) -> list[str]:
@@ -75,3 +80,83 @@ def test_a_service_that_got_faster_is_not_called_slower(tmp_path: Path) -> None:
     (line,) = re.findall(r"^- shop: .*", tree_comparison_text(comparison), re.MULTILINE)
     assert line.endswith("%), but a method in it got slower"), line
     assert "(\N{MINUS SIGN}4" in line
+
+
+SCAN = "main (shop/app.py:1);scan (shop/app.py:9);line_offset (shop/text.py:3)"
+PARSE = "main (shop/app.py:1);parse (shop/app.py:20)"
+
+
+def test_a_method_on_a_new_path_is_not_new(tmp_path: Path) -> None:
+    before = {SCAN: 300, PARSE: 700}
+    comparison = compared(tmp_path, before, before | {f"{PARSE};line_offset (shop/text.py:3)": 900})
+    text = tree_comparison_text(comparison)
+    suspect = next(one for one in comparison.suspects if "line_offset" in one.method)
+    assert SuspectReason.ADDED in suspect.reasons
+    assert "new" not in text
+    assert "on a path that was not sampled before, below a slower method" in text
+
+
+def functions(*some: tuple[str, ChangeKind]) -> Touched:
+    changed = [
+        TouchedFunction(path="shop/text.py", qualified_name=name, kind=kind, first_line=first, last_line=first + 9)
+        for first, (name, kind) in zip(range(1, 99, 10), some, strict=False)
+    ]
+    return Touched(base="a" * 40, head="b" * 40, functions=tuple(changed))
+
+
+def test_added_and_removed_methods_are_those_of_the_source(tmp_path: Path) -> None:
+    before = {PARSE: 900, f"{PARSE};old (shop/text.py:11)": 400, f"{PARSE};rare (shop/text.py:50)": 300}
+    after = {PARSE: 900, f"{PARSE};fresh (shop/text.py:1)": 500, f"{PARSE};kept (shop/text.py:40)": 400}
+    touched = functions(("fresh", ChangeKind.ADDED), ("old", ChangeKind.DELETED))
+    headings = ("Methods added", "Methods removed", "Methods not sampled before", "Methods no longer sampled")
+    text = tree_comparison_text(compared(tmp_path, before, after, touched=touched))
+    listed = [re.findall(rf"{heading}:\n- text.py:(\w+)\n", text) for heading in headings]
+    assert listed == [["fresh"], ["old"], ["kept"], ["rare"]]
+    assert not re.search(r"\b(new|gone)\b", text)
+    without = tree_comparison_text(compared(tmp_path, before, after))
+    assert "Methods added" not in without
+    assert "Methods removed" not in without
+
+
+@pytest.mark.parametrize(("commit", "by"), [("b" * 40, "by the commit"), (None, "in between")])
+def test_a_changed_method_above_the_suspects_is_named(tmp_path: Path, commit: str | None, by: str) -> None:
+    """`prime` takes no longer itself, and a part of its callees: it is no suspect."""
+    prime = "main (shop/app.py:1);prime (shop/text.py:3)"
+    before = {prime: 500, f"{prime};look (shop/app.py:40);match (shop/app.py:60)": 300}
+    after = {prime: 500, f"{prime};look (shop/app.py:40);match (shop/app.py:60)": 1500}
+    touched = functions(("prime", ChangeKind.CHANGED))
+    comparison = replace(compared(tmp_path, before, after, touched=touched), commit=commit)
+    only = tuple(one for one in comparison.suspects if "match" in one.method)
+    text = tree_comparison_text(replace(comparison, suspects=only))
+    assert f"1 suspect, none of them changed {by}, but 1 method that calls them" in text
+    assert "app.py:main → text.py:prime, changed → app.py:look" in text
+
+
+@pytest.mark.parametrize("samples", [8, 40])
+def test_advice_can_be_followed(tmp_path: Path, samples: int) -> None:
+    """Nobody records 150 times as many samples."""
+    stacks = {f"{PARSE};m{i} (shop/text.py:{i}0)": samples // 4 for i in range(4)}
+    (service,) = compared(tmp_path, stacks, stacks).services
+    (doubt,) = service.doubts
+    text = sentence(doubt)
+    if samples == 8:
+        assert "record" not in text
+        assert "a longer input, counts (`measure --metric instructions`), or one function alone" in text
+    else:
+        assert re.search(r"record \d+ times as many samples a run \(now \d+\)", text), text
+
+
+def test_a_thread_is_no_service_to_test_again() -> None:
+    sides = (read_profiles([str(GOLDEN / "pyspy.speedscope.json")] * runs).profiles for runs in (2, 3))
+    comparison = compare_profiles(*sides)
+    assert {one.service for one in comparison.services} == {"Thread *"}
+    impacted = (SuspectShare(service="Thread *", share=0.5),)
+    assert "test again" not in tree_comparison_text(replace(comparison, impacted=impacted))
+
+
+def test_services_to_test_again_say_by_how_much_they_got_slower() -> None:
+    text = tree_comparison_text(diagnosis())
+    table = text.partition("Services to test again:")[2]
+    assert re.search(r"search +\+9\.8% .* 16\.1%", table), table
+    (alone, *_) = diagnosis().services
+    assert "test again" not in tree_comparison_text(replace(diagnosis(), services=(alone,)))
