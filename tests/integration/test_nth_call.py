@@ -24,6 +24,7 @@ from tests.support.nth_call_scenes import (
     Record,
     Scene,
     Sqlite,
+    Verify,
     wrong_cells,
 )
 
@@ -57,7 +58,7 @@ def job_scene(
 
 
 @of_calls(GitCalls)
-@of_scenes(Record, Import, Accept, Compact, Backfill, Bisect, Measure)
+@of_scenes(Record, Import, Accept, Compact, Backfill, Bisect, Measure, Verify)
 def test_a_command_with_the_branch(tmp_path: Path, calls_folder: Path, scene: type[Scene], calls: type[Calls]) -> None:
     assert wrong_cells(scene(Place(folder=tmp_path)), calls(calls_folder)) == {}
 

@@ -32,7 +32,7 @@ def test_a_command_with_postgresql(tmp_path: Path, server: postgresql.Server, sc
     assert wrong_cells(scene(place), Statements(tmp_path / "calls")) == {}
 
 
-@pytest.mark.parametrize("job", ["accept", "report", "push", "record"])
+@pytest.mark.parametrize("job", ["accept", "bisect", "report", "push", "record"])
 def test_a_job_with_postgresql(
     tmp_path: Path,
     server: postgresql.Server,

@@ -348,6 +348,18 @@ class Measure(Scene):
         assert self.place.files() == {}
 
 
+class Verify(Measure):
+    name = "verify"
+    written_names = ("baseline", "target-1", "target-2")
+
+    def command(self) -> Sequence[str]:
+        commits = ("--culprit", self.place.commits[STEP], "--fix", self.place.commits[0])
+        return ["verify", *commits, "--rounds", "3", "--run", RUN, "--output", str(self.place.work / "out")]
+
+    def again(self) -> Sequence[str]:
+        return self.command()  # it starts again from the first round
+
+
 def wrong_cells(scene: Scene, calls: Calls) -> dict[str, str]:
     """Return the wrong cells of the command's table: each chosen call, with a fault in turn."""
     command = scene.place.command(*scene.command())
