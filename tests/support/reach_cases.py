@@ -216,6 +216,13 @@ PYTHON_WAYS: Final[Mapping[str, Way]] = {
     "subprocess, imported": _py(
         'import sys\nfrom subprocess import check_call as start\nstart([sys.executable, "lib/USED.py"])'
     ),
+    "subprocess, code": _py(
+        'import subprocess, sys\nsubprocess.run([sys.executable, "-c", "import lib.USED"], check=True)'
+    ),
+    "subprocess, computed code": _py(
+        'import subprocess, sys\nname = "USED"\n'
+        'subprocess.run([sys.executable, "-c", f"import lib.{name}"], check=True)'
+    ),
     "os.system": _py('import os, sys\nassert os.system(f"{sys.executable} lib/USED.py") == 0'),
     "os.spawnv": _py(
         'import os, sys\nassert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-m", "lib.USED"]) == 0'
@@ -258,6 +265,8 @@ PYTHON_WAYS: Final[Mapping[str, Way]] = {
     "decoy: comment": _py("# import lib.USED"),
     "decoy: never": _py("if False:\n    import lib.USED"),
     "decoy: type": _py("TYPE_CHECKING = False\nif TYPE_CHECKING:\n    import lib.USED"),
+    "decoy: code": _py('import subprocess, sys\nsubprocess.run([sys.executable, "-c", "import json"], check=True)'),
+    "decoy: commit": _py('import subprocess\nsubprocess.run(["git", "rev-parse", "HEAD"], check=True)'),
     "decoy: documentation": _py('"""See lib.USED."""'),
     "decoy: nothing": lambda _draft, _user, _used: None,
 }

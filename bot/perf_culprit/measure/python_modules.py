@@ -5,7 +5,7 @@ import posixpath
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,7 @@ class Python(Graph):
         self._named: dict[str, set[str]] = {}
         self._modules: dict[str, _Module] = {}
         self._shared: set[str] = set()
+        self._searched: set[str] = set()
         for path in files.blobs:
             if path.endswith(self.endings):
                 parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
@@ -37,6 +38,8 @@ class Python(Graph):
         words = words[2:] if words[1:2] == ["-m"] else words[words[0].startswith("python") :]
         if not words:
             raise UnknownError("a program from the standard input is not understood")
+        paths = command.variables.get("PYTHONPATH", "").split(":")
+        self._searched |= {joined(command.folder, path) for path in paths}
         is_test = words[0] == "pytest"
         parts = (part for word in words[is_test:] for part in re.split(r"[=\s]", word.partition("::")[0]))
         names = [name for part in parts for name in (part, part[2:])]
@@ -105,11 +108,11 @@ class Python(Graph):
         tools = {name: table for name, table in manifest.get("tool", {}).items() if name not in _CHECKERS}
         return str(manifest | {"tool": tools})
 
-    def _outer(self, name: str) -> Iterator[str]:
-        """The modules of this name that are in no package."""
+    def _outer(self, name: str, searched: Container[str] = ()) -> Iterator[str]:
+        """The modules of this name that are in no package, or in a searched folder."""
         for path in self._named.get(name, ()):
             folder = posixpath.dirname(path.removesuffix("/__init__.py"))
-            if posixpath.join(folder, "__init__.py") not in self.files.blobs:
+            if folder in searched or posixpath.join(folder, "__init__.py") not in self.files.blobs:
                 yield path
 
     def _loaded(self, name: str) -> Iterator[str]:
@@ -119,13 +122,19 @@ class Python(Graph):
             yield from self._named.get(".".join(parts[: end + 1]), ())
 
     def uses(self, package: str, *, is_start: bool) -> Iterator[str]:
+        module = self._module(package)
+        # Any installed package may import a module of the standard library, and find one in a search folder.
+        standard = self._named.keys() & sys.stdlib_module_names
         if is_start:
             yield from self._shared
-            # Any installed package may import a module of the standard library, and find this one.
-            yield from (one for name in self._named.keys() & sys.stdlib_module_names for one in self._outer(name))
-        module = self._module(package)
+            searched = {posixpath.dirname(package), *self._searched}
+            yield from (one for name in standard for one in self._outer(name, searched))
+        if module.searches_more:
+            yield from (one for name in standard for one in self._named[name])
         if module.unclear:
             raise UnknownError(f"only running {package} shows what it uses ({module.unclear})")
+        if own := next(filter(self._may_be_own, module.programs), None):
+            raise UnknownError(f"{package} starts {own}, which may be a program of this repository")
         for name in module.imported:
             yield from self._loaded(name)
             yield from self._beside(name)
@@ -134,6 +143,15 @@ class Python(Graph):
                 yield from self._loaded(text.partition(":")[0])
             elif text.isidentifier():
                 yield from self._outer(text)
+
+    def _may_be_own(self, program: str) -> bool:
+        """Whether a file here has the name of this program, or a build may install one of this name."""
+        paths = self.files.base | self.files.head
+        builds = self.files.texts(filter(self.build_files.fullmatch, self.files.blobs))
+        word = re.compile(rf"(?<![\w./-]){program}(?![\w.:/-])")
+        return any(posixpath.basename(path).partition(".")[0] == program for path in paths) or any(
+            word.search(text) for _, text in builds
+        )
 
     def _beside(self, name: str) -> Iterator[str]:
         """All modules of a package whose content is imported with a star: `__all__` can name any of them."""
@@ -167,9 +185,15 @@ class Python(Graph):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Module:
-    """The imports and texts of a module, and a name with which it may import or start more (empty if there is none)."""
+    """The imports, started programs and texts of a module.
+
+    `unclear`: a name with which it may import or start more, or nothing. `searches_more`: it changes the search path,
+    or starts code, which also searches its own folder.
+    """
 
     imported: tuple[str, ...]
+    searches_more: bool
+    programs: tuple[str, ...]
     texts: tuple[str, ...]
     unclear: str
 
@@ -177,15 +201,117 @@ class _Module:
 def _read(data: bytes, path: str) -> _Module:
     if len(data) > MOST_BYTES:
         raise ValueError(path)
-    nodes = list(ast.walk(ast.parse(data)))
+    nodes = list(_nodes(ast.parse(data)))
     imported = [name for node in nodes for name in _imported(node, path)]
     calls = [(_identifier(node.func), _argument(node)) for node in nodes if isinstance(node, ast.Call)]
     imported += [text.lstrip(".") for name, text in calls if name in _IMPORTING]
-    unclear = _unclear(nodes) | {"subprocess" for name in imported if "subprocess" in name.split(".")}
+    unclear = _unclear(nodes) | {
+        "subprocess" for name in imported if "subprocess" in name.split(".")[name == "subprocess" :]
+    }
     unclear |= {name for name, text in calls if name in _IMPORTING and (not text or "{}" in text)}
     # A pattern that names no ending finds any file.
     unclear |= {name for name, text in calls if name in _FINDING and not re.search(r"[^*]\.\w+$", text)}
-    return _Module(imported=tuple(imported), texts=tuple(_constants(nodes)), unclear=min(unclear, default=""))
+    return _Module(
+        imported=tuple(imported),
+        searches_more=any(_code(node) is not None or _is_search_path(node) for node in nodes),
+        programs=tuple(filter(None, map(_program, nodes))),
+        texts=tuple(_constants(nodes)),
+        unclear=min(unclear, default=""),
+    )
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of the code and of the code that it starts, without what is understood of `subprocess`."""
+    has_sys = not any(map(_binds_sys, ast.walk(tree)))
+    waiting = [tree]
+    while waiting:
+        yield (node := waiting.pop())
+        match node:
+            case ast.Import(names=names):
+                waiting += [one for one in names if one.name != "subprocess" or one.asname]
+            case ast.Call(keywords=keywords) if has_sys and (code := _code(node)) is not None:
+                waiting += keywords
+                yield from ast.walk(ast.parse(code))
+            case ast.Call(args=[ast.List(elts=words)], keywords=keywords) if _program(node):
+                waiting += [*words, *keywords]
+            case ast.Attribute(value=ast.Name(id="subprocess"), attr=name, ctx=ast.Load()) if name in _RESULTS:
+                pass
+            case _:
+                waiting += ast.iter_child_nodes(node)
+
+
+def _is_search_path(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(value=owner, attr="path"):
+            return _identifier(owner) == "sys"
+        case ast.ImportFrom(module="sys", names=names):
+            return any(one.name in ("path", "*") for one in names)
+        case ast.Import(names=names):
+            return any(one.name == "sys" and one.asname for one in names)
+        case _:
+            return False
+
+
+def _code(node: ast.AST) -> str | None:
+    """The constant code for which a call starts Python."""
+    match _started(node):
+        case [ast.Attribute(value=ast.Name(id="sys"), attr="executable"), *options, ast.Constant(value=str(code))]:
+            return code if _OPTIONS.fullmatch(_words(options)) else None
+        case _:
+            return None
+
+
+def _program(node: ast.AST) -> str:
+    """The program of the system that a call starts, if it is one that reads no file of a repository."""
+    words = _started(node)
+    return _words(words[:1]) if _OF_THE_SYSTEM.fullmatch(_words(words)) else ""
+
+
+def _started(node: ast.AST) -> list[ast.expr]:
+    """The words of a command that a call starts; none if other arguments can choose the program or its modules."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="subprocess"), attr=name),
+            args=[ast.List(elts=words)],
+            keywords=keywords,
+        ) if name in _STARTING and all(map(_is_plain, keywords)):
+            return words
+        case _:
+            return []
+
+
+def _words(nodes: Sequence[ast.AST]) -> str:
+    """The texts of a list, with a line feed for what is not a text."""
+    return " ".join(
+        node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "\n" for node in nodes
+    )
+
+
+def _is_plain(keyword: ast.keyword) -> bool:
+    match keyword:
+        case ast.keyword(arg="env", value=ast.Dict(keys=keys, values=values)):
+            return all(_PLAIN_VARIABLE.fullmatch(_text(key) or "") for key in keys) and all(map(_text, values))
+        case ast.keyword(arg="stdin" | "stdout" | "stderr", value=ast.Attribute(value=ast.Name(id="subprocess"))):
+            return True
+        case ast.keyword(arg=name, value=ast.Constant()):
+            return name in _PLAIN_ARGUMENTS
+        case _:
+            return False
+
+
+def _binds_sys(node: ast.AST) -> bool:
+    """Whether `sys` may be something else than the module."""
+    match node:
+        case ast.Import(names=names):
+            return any(one.asname == "sys" for one in names)
+        case ast.ImportFrom(names=names):
+            return any((one.asname or one.name) in ("sys", "*") for one in names)
+        case ast.alias():
+            return False
+        case ast.Name(id=name, ctx=ctx):
+            return name == "sys" and not isinstance(ctx, ast.Load)
+        case _:
+            return "sys" in (getattr(node, field, None) for field in ("name", "arg", "rest"))
 
 
 # A tree has a hundred times its text.
@@ -193,6 +319,23 @@ MOST_BYTES: Final = 1 << 20
 # Programs that check or format code, with a table in pyproject.toml.
 _CHECKERS: Final = frozenset(
     ("ruff", "mypy", "black", "isort", "coverage", "pyright", "pylint", "flake8", "typos", "codespell", "towncrier")
+)
+# Of `subprocess`: functions that start a program, what only describes its end, and arguments that choose no program.
+_STARTING: Final = frozenset(("run", "call", "check_call", "check_output", "Popen"))
+_RESULTS: Final = frozenset(
+    ("PIPE", "DEVNULL", "STDOUT", "CalledProcessError", "TimeoutExpired", "SubprocessError", "CompletedProcess")
+)
+_PLAIN_ARGUMENTS: Final = frozenset(
+    ("check", "capture_output", "text", "universal_newlines", "timeout", "encoding", "errors")
+)
+# Variables that change no path.
+_PLAIN_VARIABLE: Final = re.compile(r"SYSTEM_VERSION_COMPAT|LANG|LC_[A-Z]+|TZ|PYTHONHASHSEED|[A-Z]+_NUM_THREADS")
+_OPTIONS: Final = re.compile("(?:-[BEIOPSbdqsuv]+ )*-c")
+# Programs that describe the system or the commit, and read no file of the repository.
+_OF_THE_SYSTEM: Final = re.compile(
+    r"(?:arch|hostname|ldd|lscpu|nproc|sw_vers|uname)(?: -{1,2}[a-zA-Z][a-zA-Z-]*)*|getconf [A-Z_]+|git --version"
+    r"|git rev-parse(?: (?:--short|--verify|--abbrev-ref|--show-toplevel|HEAD))+"
+    r"|git describe(?: (?:--always|--tags|--long|--abbrev=\d+))*"
 )
 # Functions that import a module by its name, or find files by a pattern.
 _IMPORTING: Final = frozenset(("import_module", "__import__", "importorskip", "find_spec"))
@@ -213,7 +356,7 @@ _UNCLEAR: Final = frozenset(
         *(f"{kind}{end}" for kind in ("exec", "spawn") for end in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
     )
 )
-_UNCLEAR_TEXTS: Final = _UNCLEAR | _BUILTINS | _IMPORTING | {"system"}
+_UNCLEAR_TEXTS: Final = _UNCLEAR | _BUILTINS | _IMPORTING | {"executable", "sys", "system"}
 
 
 def _identifier(node: ast.AST) -> str:
@@ -247,8 +390,10 @@ def _is_unclear(node: ast.AST, *, has_paths: bool) -> bool:
             is_unclear = name in _BUILTINS
         case ast.Attribute(value=owner, attr="system"):
             is_unclear = _identifier(owner) != "platform"
-        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id=name), *_]):
-            is_unclear = name in ("builtins", "importlib", "os", "sys")
+        case ast.Call(func=function, args=[owner, *_]) if _identifier(function) in ("getattr", "setattr"):
+            is_unclear = _identifier(owner) in ("builtins", "importlib", "os", "subprocess", "sys")
+        case ast.Attribute(attr="executable" | "sys", ctx=ast.Store()) | ast.keyword(arg="executable" | "sys"):
+            is_unclear = True
         case ast.Attribute(value=owner, attr="walk"):
             is_unclear = has_paths or _identifier(owner) == "os"
         case ast.alias(name=name, asname=other):
@@ -256,7 +401,7 @@ def _is_unclear(node: ast.AST, *, has_paths: bool) -> bool:
         case ast.ImportFrom(module="os", names=imported):
             is_unclear = bool({one.name for one in imported} & {"system", "walk", "*"})
         case ast.Constant(value=str(text)):
-            is_unclear = text in _UNCLEAR_TEXTS
+            is_unclear = text in _UNCLEAR_TEXTS or text.endswith((".executable", ".sys"))
         case _:
             pass
     return is_unclear

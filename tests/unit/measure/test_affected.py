@@ -444,6 +444,33 @@ MISSED = {
         "python -m bench.test_a",
     ),
     "python: the standard library's name": ("python", {}, "queue.py", "python bench/test_a.py"),
+    "python: the standard library's name next to a script": (
+        "python",
+        {},
+        "src/lib/queue.py",
+        "python src/lib/fast.py",
+    ),
+    "python: the standard library's name in a folder of PYTHONPATH": (
+        "python",
+        {},
+        "src/lib/queue.py",
+        "PYTHONPATH=src:src/lib pytest bench",
+    ),
+    "python: the standard library's name in a folder of sys.path": (
+        "python",
+        {"bench/test_a.py": 'import sys\nsys.path.insert(0, "src/lib")\n'},
+        "src/lib/queue.py",
+        None,
+    ),
+    "python: the standard library's name where code starts": (
+        "python",
+        {
+            "bench/test_a.py": "import os, subprocess, sys\nos.chdir('src/lib')\n"
+            'subprocess.run([sys.executable, "-c", "import platform"])\n'
+        },
+        "src/lib/queue.py",
+        None,
+    ),
     "python: sitecustomize": ("python", {"src/sitecustomize.py": "import lib.lone\n"}, "src/lib/lone.py", None),
     "python: a variable": ("python", {}, "src/lib/lone.py", "PYTEST_PLUGINS=lib.lone pytest bench"),
     "python: exported": ("python", {}, "src/lib/lone.py", "export PYTEST_ADDOPTS=-plib.lone; pytest bench"),
@@ -610,6 +637,15 @@ MISSED = {
         "crates/lone/src/lib.rs",
         None,
     ),
+    "cargo: a build script embeds the data of all crates": (
+        "cargo",
+        {
+            "crates/low/build.rs": 'for one in read_dir("..") { include(one.join(format!("locales/{name}.ftl"))) }',
+            "crates/lone/locales/en.ftl": "",
+        },
+        "crates/lone/locales/en.ftl",
+        None,
+    ),
     "cargo: a product that is no comment": (
         "cargo",
         {"crates/top/src/lib.rs": 'fn f() {\n*text = include_str!("../../../NOTES.md");\n}\n', "NOTES.md": ""},
@@ -680,3 +716,149 @@ def test_a_package_that_goes_is_measured(tmp_path: Path, after: Mapping[str, str
 )
 def test_a_command_without_arguments_is_measured(tmp_path: Path, run: str) -> None:
     assert reached(tmp_path, CARGO, {"crates/lone/src/lib.rs": "\n"}, run=run).why
+
+
+# What Python starts. Only constants are understood.
+
+SYSTEM = 'import subprocess, sys\nsubprocess.check_output(["git", "rev-parse", "HEAD"])\n'
+CODE = 'import subprocess, sys\nsubprocess.run([sys.executable, "-c", "import platform"])\n'
+UNDERSTOOD = {
+    "code": CODE,
+    "code, with options": (
+        "import subprocess\nimport sys\ntry:\n    subprocess.run(\n"
+        '        [sys.executable, "-sS", "-c", "import platform; print(platform.mac_ver()[0])"],\n'
+        '        check=True, env={"SYSTEM_VERSION_COMPAT": "0"}, stdout=subprocess.PIPE, text=True,\n'
+        "    )\nexcept subprocess.CalledProcessError:\n    pass\n"
+    ),
+    "code that imports another module": (
+        "import subprocess, sys\n"
+        'subprocess.Popen([sys.executable, "-c", "import lib.loner"], stdin=subprocess.DEVNULL)\n'
+    ),
+    "a program of the system": SYSTEM,
+    "a program of the system, with options": 'import subprocess\nsubprocess.run(["uname", "-r"], timeout=9)\n',
+}
+
+
+@pytest.mark.parametrize("name", UNDERSTOOD)
+def test_a_program_of_constants_leaves_out_what_it_does_not_reach(tmp_path: Path, name: str) -> None:
+    before = {**PYTHON, "bench/test_a.py": UNDERSTOOD[name]}
+    assert reached(tmp_path, before, {"src/lib/lone.py": "\n"}, run=COMMANDS["python"]).why is None
+
+
+@pytest.mark.parametrize("path", ["src/lib/lone.py", "src/lib/loner.py"])
+@pytest.mark.parametrize(
+    ("before", "code"),
+    [
+        ("", "from lib import lone"),
+        ('os.chdir("src/lib")', "import lone"),
+        ('os.environ["PYTHONPATH"] = "src/lib"', "import lone"),
+    ],
+)
+def test_code_for_another_interpreter_is_followed(tmp_path: Path, before: str, code: str, path: str) -> None:
+    text = f'import os, subprocess, sys\n{before}\nsubprocess.run([sys.executable, "-c", "{code}"])\n'
+    answer = reached(tmp_path, {**PYTHON, "bench/test_a.py": text}, {path: "\n"}, run=COMMANDS["python"])
+    assert answer.why == f"{path} reaches bench/test_a.py"
+
+
+def _run(words: str, more: str = "") -> dict[str, str]:
+    return {"bench/test_a.py": f"import os, subprocess, sys\nsubprocess.run({words}{more})\n"}
+
+
+HOSTILE: dict[str, dict[str, str]] = {
+    "a computed command": _run("[tool]"),
+    "a computed interpreter": _run('[os.environ["PYTHON"], "-c", "pass"]'),
+    "a computed argument": _run('["git", "rev-parse", name]'),
+    "words from elsewhere": _run('["git", *words]'),
+    "a shell's line": _run('"git rev-parse HEAD"', ", shell=True"),
+    "a list for a shell": _run('["git", "rev-parse", "HEAD"]', ", shell=True"),
+    "os.system": {"bench/test_a.py": f'{SYSTEM}import os\nos.system("git describe")\n'},
+    "another folder": _run('["git", "describe"]', ', cwd="tools"'),
+    "code in another folder": _run('[sys.executable, "-c", "import x"]', ', cwd="src"'),
+    "PYTHONPATH": _run('[sys.executable, "-c", "import x"]', ', env={"PYTHONPATH": "tools"}'),
+    "PATH": _run('["git", "describe"]', ', env={"PATH": "tools"}'),
+    "a copied environment": _run('[sys.executable, "-c", "pass"]', ', env={**os.environ, "A": "b"}'),
+    "a computed environment": _run('[sys.executable, "-c", "pass"]', ", env=variables"),
+    "options from elsewhere": _run('[sys.executable, "-c", "pass"]', ", **options"),
+    "another executable": _run('["git", "describe"]', ', executable="tools/gen"'),
+    "another executable, by position": _run('["git", "describe"]', ', -1, "tools/gen"'),
+    "standard input": _run('[sys.executable, "-c", "pass"]', ", input=text"),
+    "a module": _run('[sys.executable, "-m", "lib.lone"]'),
+    "a file": _run('[sys.executable, "tools/gen.py"]'),
+    "an interactive interpreter": _run('[sys.executable, "-i", "-c", "pass"]'),
+    "a category of warnings": _run('[sys.executable, "-Werror::lib.lone.Warn", "-c", "pass"]'),
+    "an argument after code": _run('[sys.executable, "-c", "pass", "lib.lone"]'),
+    "computed code": _run('[sys.executable, "-c", f"import {name}"]'),
+    "joined code": _run('[sys.executable, "-c", "import " + name]'),
+    "code that imports by a name": _run(
+        '[sys.executable, "-c", "import importlib, sys; importlib.import_module(sys.argv[0])"]'
+    ),
+    "code that runs a module": _run('[sys.executable, "-c", "import runpy; runpy.run_module(x)"]'),
+    "code that executes": _run('[sys.executable, "-c", "exec(open(0).read())"]'),
+    "code that starts a program": _run('[sys.executable, "-c", "import os; os.system(x)"]'),
+    "code that starts more": _run(
+        "[sys.executable, \"-c\", \"import subprocess, sys; subprocess.run([sys.executable, '-c', 'pass'])\"]"
+    ),
+    "code that is none": _run('[sys.executable, "-c", "def ("]'),
+    "code that lists": _run('[sys.executable, "-c", "import os; os.listdir(x)"]'),
+    "a program that builds": _run('["make"]'),
+    "a program that tests": _run('["pytest"]'),
+    "a shell": _run('["sh", "-c", "git describe"]'),
+    "a program around another": _run('["env", "git", "describe"]'),
+    "a program that reads files": _run('["git", "grep", "x"]'),
+    "a program that lists files": _run('["git", "ls-files"]'),
+    "git with settings": _run('["git", "-c", "alias.x=!python tools/gen.py", "x"]'),
+    "git that compares the folder": _run('["git", "describe", "--dirty"]'),
+    "a path of a program": _run('["./git", "describe"]'),
+    "a program with a file": _run('["hostname", "-F", "name"]'),
+    "a program that is here": {**_run('["git", "describe"]'), "tools/git": "python -m lib.lone"},
+    "a program that is here, with an ending": {**_run('["uname", "-r"]'), "tools/uname.bat": "python -m lib.lone"},
+    "a program that is installed": {
+        **_run('["uname", "-r"]'),
+        "pyproject.toml": '[project]\nname = "x"\nscripts = {uname = "lib.lone:main"}\n',
+    },
+    "another name of the function": {"bench/test_a.py": f"{SYSTEM}go = subprocess.run\ngo(words)\n"},
+    "another name of the module": {"bench/test_a.py": f"{SYSTEM}import subprocess as other\nother.run(words)\n"},
+    "the module as a value": {"bench/test_a.py": f"{SYSTEM}start(subprocess)\n"},
+    "one more command": {"bench/test_a.py": f"{SYSTEM}subprocess.call(words)\n"},
+    "from another module": {
+        "src/lib/fast.py": SYSTEM,
+        "bench/test_a.py": "from lib import fast\nfast.subprocess.run(words)\n",
+    },
+    "by a text, from another module": {
+        "src/lib/fast.py": SYSTEM,
+        "bench/test_a.py": 'from lib import fast\ngetattr(fast, "subprocess").run(words)\n',
+    },
+    "an interpreter that is set": {"bench/test_a.py": f'{CODE}sys.executable = "tools/gen"\n'},
+    "an interpreter that is set by a text": {"bench/test_a.py": f'{CODE}setattr(sys, "executable", x)\n'},
+    "an interpreter that is set by a name": {"bench/test_a.py": f"{CODE}setattr(sys, name, x)\n"},
+    "an interpreter that is set by pytest": {"bench/test_a.py": f"{CODE}monkeypatch.setattr(sys, name, x)\n"},
+    "an interpreter that is patched": {"bench/test_a.py": f'{CODE}patch("sys.executable", "tools/gen")\n'},
+    "an interpreter that another module sets": {
+        "src/lib/fast.py": CODE,
+        "bench/test_a.py": 'import sys as other\nfrom lib import fast\nother.executable = "tools/gen"\n',
+    },
+    "an interpreter that is patched by its name": {
+        "src/lib/fast.py": CODE,
+        "bench/test_a.py": 'import sys\nfrom lib import fast\npatch.multiple(sys, executable="tools/gen")\n',
+    },
+    "code of bytes": _run('[sys.executable, "-c", b"import lib.lone"]'),
+    "a home with modules": _run('[sys.executable, "-c", "pass"]', ', env={"HOME": "tools"}'),
+    "another sys": {"bench/test_a.py": f"{CODE}import lib.fast as sys\n"},
+    "another sys from a module": {"bench/test_a.py": f"{CODE}from lib.fast import sys\n"},
+    "another sys with a star": {"bench/test_a.py": f"{CODE}from lib.fast import *\n"},
+    "another sys in a class": {"bench/test_a.py": f'{CODE}class sys:\n    executable = "tools/gen"\n'},
+    "another sys as an argument": {
+        "bench/test_a.py": 'import subprocess\ndef f(sys):\n    subprocess.run([sys.executable, "-c", "pass"])\n'
+    },
+    "another sys that is assigned": {"bench/test_a.py": f"{CODE}sys = other\n"},
+    "another sys that another module sets": {
+        "src/lib/fast.py": CODE,
+        "bench/test_a.py": "from lib import fast\nfast.sys = other\n",
+    },
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_program_that_is_not_constant_is_measured(tmp_path: Path, name: str) -> None:
+    before = {**PYTHON, **HOSTILE[name]}
+    assert reached(tmp_path, before, {"src/lib/lone.py": "\n"}, run=COMMANDS["python"]).why
