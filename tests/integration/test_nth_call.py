@@ -64,7 +64,7 @@ def test_a_command_with_the_branch(tmp_path: Path, calls_folder: Path, scene: ty
 
 
 @of_calls(Writes)
-@of_scenes(Record, Import, Accept, Compact)
+@of_scenes(Record, Import, Accept, Compact, Backfill, Measure)
 def test_writes_of_a_command_with_the_branch(
     tmp_path: Path, calls_folder: Path, scene: type[Scene], calls: type[Calls]
 ) -> None:

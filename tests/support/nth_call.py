@@ -177,13 +177,13 @@ SYSTEM_CALLS: Final = (
 _NAMES: Final = ",".join(SYSTEM_CALLS)
 _LINE: Final = re.compile(r"^(?:(\d+) +)?([0-9.]+) (\w+)\((.*)$")
 _FILE: Final = re.compile(r"^\d+<(/(?!dev/|proc/)[^>]*)>")
-# git, and which call of git it is. One of them, and with $NTH_LATER those after it, run under strace, whose fast filter
-# sends no signals.
+# git, and which call of git it is. One of them, and with $NTH_LATER those from $NTH_FROM on, run under strace. Its fast
+# filter sends no signals.
 GIT: Final = """#!/bin/sh
 read -r n < "$NTH_FOLDER/count"
 echo $((n + 1)) > "$NTH_FOLDER/count"
 options=
-case $NTH_PROCESS in all|$n) options=$NTH_OPTIONS ;; *) [ "$n" -lt "$NTH_PROCESS" ] || options=$NTH_LATER ;; esac
+case $NTH_PROCESS in all|$n) options=$NTH_OPTIONS ;; *) [ "$n" -lt "$NTH_FROM" ] || options=$NTH_LATER ;; esac
 [ -n "$options" ] || exec "$NTH_GIT" "$@"
 case $options in *signal=*) filter= ;; *) filter=--seccomp-bpf ;; esac
 exec "$NTH_STRACE" -f $filter -qq -y -ttt -o "$NTH_FOLDER/log-$n" $options "$NTH_GIT" "$@"
@@ -225,14 +225,17 @@ class Writes(Calls):
             of_command = _options(_from_now_on(call, 0)) if call.process else ""
             later = _options([f"inject={_NAMES}:{_effect(fault)}:when=1+"])
         options = _options(own)
-        result = self._traced(action, str(call.process), options, of_command=of_command, later=later)
+        begun = max(call.before, default=0)
+        result = self._traced(action, str(call.process), options, of_command=of_command, later=later, begun=begun)
         text = "".join(log.read_text(errors="replace") for log in self._logs())
         return Ended(code=result.code, output=result.output, hit="(INJECTED)" in text or "SIGKILL" in text)
 
     def _logs(self) -> list[Path]:
         return sorted(self.folder.glob("log-*"))
 
-    def _traced(self, action: Action, process: str, options: str, *, of_command: str = "", later: str = "") -> Ended:
+    def _traced(
+        self, action: Action, process: str, options: str, *, of_command: str = "", later: str = "", begun: int = 0
+    ) -> Ended:
         for log in self._logs():
             log.unlink()
         (self.folder / "count").write_text("1\n")
@@ -242,6 +245,7 @@ class Writes(Calls):
             "NTH_PROCESS": process,
             "NTH_OPTIONS": options,
             "NTH_LATER": later,
+            "NTH_FROM": str(begun + 1),
             "NTH_GIT": str(shutil.which("git")),
             "NTH_STRACE": str(shutil.which("strace")),
         }

@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final
@@ -83,9 +84,8 @@ _folder: list[Path] = []
 def hit(state: str) -> None:
     """Count the state once more."""
     for folder in _folder:
-        handle = os.open(folder / state, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        os.write(handle, b".")
-        os.close(handle)
+        with suppress(OSError), (folder / state).open("ab", buffering=0) as file:  # the disk may be full here, too
+            file.write(b".")
 
 
 def counts() -> dict[str, int]:
