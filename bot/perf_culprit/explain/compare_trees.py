@@ -394,6 +394,8 @@ def _notes(trees: Sequence[AlignedTree]) -> list[Reason]:
 def _service(searched: Searched, judgement: Judgement) -> ServiceComparison:
     tree = searched.tree
     kept = _kept(searched)
+    sides, is_share = (tree.baseline, tree.target), is_relative(tree)
+    totals = [one.whole / one.repetitions if one.whole and is_share else one.total for one in sides]
     places = {i: place for place, i in enumerate(kept)}
     return ServiceComparison(
         service=tree.target.service,
@@ -407,8 +409,8 @@ def _service(searched: Searched, judgement: Judgement) -> ServiceComparison:
         visible=judgement.visible,
         aligned=judgement.aligned,
         common_factor=searched.common.factor if searched.common.methods else None,
-        baseline_total=(tree.baseline.whole if is_relative(tree) else None) or tree.baseline.total,
-        target_total=(tree.target.whole if is_relative(tree) else None) or tree.target.total,
+        baseline_total=totals[0],
+        target_total=totals[1],
         doubts=judgement.doubts,
     )
 

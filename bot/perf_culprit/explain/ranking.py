@@ -188,23 +188,23 @@ def rank_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosi
 
 
 def call_tree(profile: Profile) -> CallTree:
-    """The sum of all repetitions."""
+    """Add up the calls of one running program; of several runs, take the mean."""
+    runs = 1 if profile.are_calls else profile.repetitions
     nodes = []
     for node in profile.nodes:
-        per_repetition = 1.0 if node.calls is None else node.calls
-        calls = max(1, round(per_repetition * profile.repetitions))
-        elapsed_ms = math.fsum(node.elapsed_ms)
+        calls = max(1, round((1.0 if node.calls is None else node.calls) * profile.repetitions / runs))
+        elapsed_ms = math.fsum(node.elapsed_ms) / runs
         nodes.append(
             CallNode(
                 method=node.method,
                 parent=node.parent,
                 calls=calls,
                 elapsed_ms=elapsed_ms,
-                self_ms=math.fsum(node.self_ms),
+                self_ms=math.fsum(node.self_ms) / runs,
                 longest_ms=elapsed_ms / calls,
             )
         )
-    return CallTree(service=profile.service, calls=profile.repetitions, variants=1, nodes=tuple(nodes))
+    return CallTree(service=profile.service, calls=profile.repetitions // runs, variants=1, nodes=tuple(nodes))
 
 
 def _statistics(profile: Profile) -> ServiceStatistics:

@@ -102,8 +102,8 @@ class ServiceComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     The tests rest on the repetitions. `nodes` has the paths of both sides, except `hidden_nodes` beyond the limit. A
     method that gained the share `visible` of the whole would have been detected; null if untested, or if no share is
     large enough. `aligned` is the share of time in methods that both revisions have. `common_factor` is the change of
-    all methods, such as from another machine state; null if unknown. Totals are means per repetition; of shares, all
-    samples. `doubts` are the reasons why the answer is undecided, most important first.
+    all methods, such as from another machine state; null if unknown. Totals are means per repetition; of shares, they
+    count samples. `doubts` are the reasons why the answer is undecided, most important first.
     """
 
     service: str

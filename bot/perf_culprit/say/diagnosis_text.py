@@ -226,7 +226,8 @@ def _tree(tree: CallTree, unit: str, top: int) -> Table:
         return Row((method, share, *times, Safe(f"{node.calls:,}")))
 
     heads = _columns("of the time", "with callees", "own", "longest", "executions")
-    title = words("Call tree of {}, {} merged", Name(tree.service, _LINE_LIMIT), Safe(counted(tree.calls, "call")))
+    merged = f", {tree.calls:,} calls merged" if tree.calls > 1 else ""
+    title = words("Call tree of {}{}", Name(tree.service, _LINE_LIMIT), Safe(merged))
     made = table((Column(name="method"), *heads), [*zip(tree.nodes, depths, strict=False)], row, title=title)
     return replace(made, total=len(tree.nodes), shown=Shown.TABLE)
 

@@ -9,10 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.explain.compare_trees import compare_logs, compare_profiles
+from perf_culprit.explain.ranking import rank_profiles
 from perf_culprit.model.call_tree import ChangeKind, Touched, TouchedFunction
 from perf_culprit.model.report import Answer, SuspectReason, SuspectShare, TreeComparison
 from perf_culprit.read.logs.log_reader import ReadLog, read_log
-from perf_culprit.read.logs.reading_settings import ReadingSettings
+from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.say.call_trees import tree_comparison_text
 from perf_culprit.say.reason_text import sentence
@@ -160,3 +161,21 @@ def test_services_to_test_again_say_by_how_much_they_got_slower() -> None:
     assert re.search(r"search +\+9\.8% .* 16\.1%", table), table
     (alone, *_) = diagnosis().services
     assert "test again" not in tree_comparison_text(replace(diagnosis(), services=(alone,)))
+
+
+@pytest.mark.parametrize("name", ["pyspy.txt", "pyspy.speedscope.json", "sums.callgrind", "shop.pstats"])
+def test_times_are_those_of_one_run(name: str) -> None:
+    """Five recordings of one run take no longer than one."""
+    one, five = (read_profiles([str(GOLDEN / name)] * runs, trusted=True) for runs in (1, 5))
+    compared = compare_profiles(one.profiles, five.profiles).services[0]
+    assert compared.target_total == pytest.approx(compared.baseline_total)
+    once, often = (rank_profiles(reading, RankingSettings()) for reading in (one, five))
+    by_name = {again.method: again for again in often.suspects}
+    for method in once.suspects:
+        again = by_name[method.method]
+        assert again.calls == method.calls
+        assert (again.self_ms, again.longest_ms) == pytest.approx((method.self_ms, method.longest_ms))
+        assert [of.self_ms_per_call for of in again.services] == pytest.approx(
+            [of.self_ms_per_call for of in method.services]
+        )
+    assert [tree.total_ms for tree in often.trees] == pytest.approx([tree.total_ms for tree in once.trees])
