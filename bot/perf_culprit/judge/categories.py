@@ -51,10 +51,11 @@ def category_changes(
     """
     changes = [_change(pair, entry, settings.of(pair.key)) for pair, entry in zip(pairs, evidence, strict=True)]
     beyond = {pairs[row].key: row for row, change in enumerate(changes) if change.beyond is not None}
-    earlier: dict[int, list[Benchmark]] = {row: [] for row in beyond.values()}
-    for one in (one for run in runs or () if beyond for one in run.benchmarks):
+    earlier: dict[int, list[_Placed]] = {row: [] for row in beyond.values()}
+    for position, one in ((at, one) for at, run in enumerate(runs or ()) if beyond for one in run.benchmarks):
         if (row := beyond.get(one.key)) is not None:
-            earlier[row].append(one)
+            blocks = pairs[row].blocks.baseline
+            earlier[row].append((blocks[position] if blocks else 0, one))
     levels = {
         row: level
         for row, own in earlier.items()
@@ -106,9 +107,13 @@ def category_of(time_ms: float, categories: Sequence[CategoryConfig]) -> str:
     return next((one.name for one in categories if one.below is None or time_ms < one.below), categories[-1].name)
 
 
+# A run and its block.
+_Placed = tuple[int, Benchmark]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Level:
-    """Logarithms of units' medians over the bound: of the newest (t,), and the deviations of those before (b,)."""
+    """Logarithms of blocks over the bound: of the newest (t,), and the deviations of those before (b,)."""
 
     newest: Floats
     before: Floats
@@ -116,7 +121,7 @@ class _Level:
 
     @classmethod
     def of(
-        cls, pair: MetricPair, evidence: Evidence, earlier: Sequence[Benchmark] | None, limit_ms: float
+        cls, pair: MetricPair, evidence: Evidence, earlier: Sequence[_Placed] | None, limit_ms: float
     ) -> "_Level | None":
         """Add the newest runs before the target if it has too few runs: a single run does not make a level."""
         if earlier is None:
@@ -127,7 +132,8 @@ class _Level:
             factor = milliseconds_per(pair.metric.unit) or 1.0
             values = [factor * sides[~is_target], factor * sides[is_target]]
         else:
-            values = [np.array([_milliseconds(one) for one in side]) for side in (earlier, pair.targets)]
+            targets = [(block, run) for (block, is_target, _), run in pair.placed if is_target]
+            values = [_of_blocks(side) for side in (earlier, targets)]
         if not all(len(side) and (side > 0).all() for side in values):
             return None
         before, newest = (np.log(side / limit_ms) for side in values)
@@ -138,6 +144,14 @@ class _Level:
             before=_without_trend(before[:split]),
             started_beyond=bool(before[0 if earlier is None else -LEVEL_UNITS :].mean() > 0),
         )
+
+
+def _of_blocks(runs: Sequence[_Placed]) -> Floats:
+    """Milliseconds of each block, the mean of its runs: what shares a machine and a time counts once."""
+    blocks: dict[int, list[float]] = {}
+    for block, run in runs:
+        blocks.setdefault(block, []).append(_milliseconds(run))
+    return np.array([np.mean(values) for values in blocks.values()])
 
 
 def _milliseconds(run: Benchmark) -> float:

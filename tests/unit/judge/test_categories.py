@@ -16,7 +16,7 @@ from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Level, Severity, Verdict
 from perf_culprit.model.reason import Remark, VerdictReason
 from perf_culprit.model.report import Judgement, Report
-from perf_culprit.model.run import Run
+from perf_culprit.model.run import CI_RUN, Environment, Origin, Run
 from tests.support.noisy_runs import THROUGHPUT, TIME, run_of
 
 MILLISECONDS = structs.replace(TIME, unit="ms")
@@ -119,3 +119,31 @@ def test_bounds_are_in_the_metrics_unit_and_of_times_only() -> None:
     seconds = structs.replace(TIME, unit="s")
     assert category_limits(seconds, DEFAULTS.categories) == (("fast", 0.01), ("medium", 0.1))
     assert category_limits(THROUGHPUT, DEFAULTS.categories) == ()
+
+
+@pytest.mark.parametrize("jobs", [1, 6])
+def test_files_of_one_job_are_one_level_that_proves_nothing(jobs: int) -> None:
+    rng = np.random.default_rng(4)
+    files = [measured(level, rng) for level in [7.0] * 6 + [14.0] * 6]
+    machines = [f"{'base' if at < len(files) // 2 else 'head'} {at * jobs // 6}" for at in range(len(files))]
+    before = tuple(
+        structs.replace(run, environment=Environment(components={CI_RUN: job}))
+        for run, job in zip(files[:6], machines, strict=False)
+    )
+    names = {one.name: [run.benchmarks[at] for run in files[6:]] for at, one in enumerate(files[6].benchmarks)}
+    target = structs.replace(
+        files[6],
+        benchmarks=tuple(
+            structs.replace(
+                own[0],
+                samples=tuple(sample for one in own for sample in one.samples),
+                group_sizes=(10,) * 6,
+                rounds=tuple(range(1, 7)),
+            )
+            for own in names.values()
+        ),
+        origins=tuple(Origin((None, None, job), None) for job in machines[6:]),
+    )
+    judgement = judge(Baseline(runs=before, source=BaselineSource.FILES), target, settings=DEFAULTS)
+    assert first(judgement).category_now == "medium"
+    assert (first(judgement).verdict is Verdict.REGRESSION) is (jobs > 1)
