@@ -19,7 +19,7 @@ class Compared:
     `change`: without the shift that the machine explains; `raw_change`: with it. `rate`: the share of unchanged runs in
     which any benchmark looks as different, or the suite moves as far. `proof`: the same for a proof; 1 if none is
     possible. `limit`: the change that is suspected. `half_width`: the least half of the interval.
-    `differs`: one block a side, whose numbers differ beyond the scatter within the blocks.
+    `differs`: the numbers differ beyond the scatter, but the blocks are too few to tell how much these differ.
     """
 
     change: Floats

@@ -31,6 +31,9 @@ FEWEST_FREEDOM: Final = 3  # per benchmark: three files and one show of 100 benc
 HEAVY: Final = 0.75  # of the freedom, where no labelling checks the tail: noise is not Gaussian
 LOUD: Final = 3.0  # a proof by labellings alone may be this many times likelier by the model
 TO_DRAW: Final = MOST_VALUES // 4
+# Degrees of freedom of a suite that tell its noise. With fewer, .15 to .37 of unchanged runs were suspected on a shared
+# machine, whose few units were in one of its modes.
+FEWEST_TOLD: Final = 4
 
 
 def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> Compared:
@@ -56,7 +59,8 @@ def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng
     change, tails = noise.change[:, 0], noise.tails(jumps=TO_SUSPECT)
     is_large, freedom = np.abs(change) >= least_change, max(x.shape[1] - 2, 0)
     by_model = size * observed.of(np.abs(change))
-    rate = _learned(tails, labellings, size * freedom / 2).corrected(tails[:, 0]) * size
+    suite_tail = _learned(tails, labellings, size * freedom / 2)
+    rate = suite_tail.corrected(tails[:, 0]) * size
     by_jumps = size * observed.of(np.abs(change), TO_PROVE)
     by_labels = np.zeros(size)
     if checked:
@@ -68,16 +72,22 @@ def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng
         proof = np.where(rate <= LOUD * tiers.proven, by_labels, 1.0)
     else:
         proof = np.maximum(np.maximum(rate, by_model), by_jumps)
+    rate = np.where(is_large, np.minimum(rate * (tiers.suspected / suspected), 1.0), 1.0)
+    is_told, level = size * freedom >= FEWEST_TOLD, suspected / size
     can_prove = min(blocks.sides) > 1 and (size * freedom >= CORPUS or labellings.least_rate <= tiers.proven)
     return Compared(
         change=change,
         raw_change=change + _difference(shared.of_others, blocks.is_target, present),
         tail=observed,
-        rate=np.where(is_large, np.minimum(rate * tiers.suspected / suspected, 1.0), 1.0),
+        rate=rate if is_told else np.ones(size),
         proof=np.where(is_large, proof, 1.0) if can_prove else np.ones(size),
-        limit=observed.distance(suspected / size),
+        # A change that is suspected adds to the suite's own noise, of which a benchmark of three is a third.
+        limit=observed.distance(min(level, suite_tail.critical(level))) * size / max(size - 1, 1)
+        if is_told
+        else np.full(size, np.inf),
         shift=any_kind([shift_between(common, blocks.is_target) for common in shared.common]),
         half_width=noise.half_width,
+        differs=rate <= (0.0 if is_told else tiers.suspected),
     )
 
 

@@ -12,7 +12,9 @@ from perf_culprit.stats.ragged import Floats
 RESOLUTION: Final = 0.002  # no unit is more precise
 SCALE: Final = 0.015  # standard deviation of a unit in the corpus
 SCALE_SPREAD: Final = 2.5  # variance of the corpus's log variances: how much benchmarks differ in their scale
-SCALE_WORTH: Final = 3.0  # number of benchmarks of the suite that the corpus is worth
+SPREAD_WORTH: Final = 3.0  # number of benchmarks of the suite that this is worth
+MACHINES: Final = 15.0  # variance of the log variances of machines: a crowded one is 20 times as loud as a calm one
+SCALE_WORTH: Final = 0.1  # number of benchmarks of the suite that the corpus's scale is worth
 LEAST_SPREAD: Final = 0.15
 LEAST_WORTH: Final = 0.05  # where noises differ 30-fold, each benchmark stands for itself
 MOST_WORTH: Final = 12.0  # some benchmark is always noisy
@@ -42,9 +44,10 @@ def suite_prior(variances: Floats, freedom: float) -> SuitePrior:
     """
     logs = np.log(np.maximum(variances, RESOLUTION**2 / 4))
     tenth, quarter, middle, last, most = np.quantile(logs, [0.1, 0.25, 0.5, 0.75, 0.9])
-    share = len(logs) / (len(logs) + SCALE_WORTH)
+    others = len(logs) - 1  # a benchmark alone is no suite
+    share, told = others / (others + SCALE_WORTH), others / (others + SPREAD_WORTH)
     wide = max((last - quarter) / 1.349, (most - tenth) / 2.563) ** 2 - float(special.polygamma(1, freedom / 2))
-    spread = share * max(wide, LEAST_SPREAD) + (1 - share) * SCALE_SPREAD
+    spread = told * max(wide, LEAST_SPREAD) + (1 - told) * SCALE_SPREAD + (1 - share) * MACHINES
     worth = float(np.interp(-spread, _SPREADS, _WORTHS))
     own = float(np.exp(middle) * freedom / special.chdtri(freedom, 0.5))
     return SuitePrior(worth, own**share * SCALE ** (2 * (1 - share)), own)

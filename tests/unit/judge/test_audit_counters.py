@@ -74,9 +74,9 @@ def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:
 @pytest.mark.slow  # a whole history, run by run
 def test_benchmarks_and_counters_of_one_history_are_audited_apart() -> None:
     rng = np.random.default_rng(SEED)
-    runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=3, samples=12).benchmarks) for run in history(5)]
+    runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=4, samples=12).benchmarks) for run in history(5)]
     rates = audited(runs)
-    assert {entry.metric_alarms.trials for entry in rates.detectors if entry.detector == "anova"} == {9}
+    assert {entry.metric_alarms.trials for entry in rates.detectors if entry.detector == "anova"} == {12}
     assert by_name(rates, "control_chart").metric_alarms.trials == 24
 
 

@@ -350,11 +350,12 @@ def test_benchmarks_that_differ_are_counted_with_their_changes_and_the_rounds_th
     )
 
 
-def test_several_files_of_one_job_are_told_as_one_job() -> None:
+@pytest.mark.parametrize(("runs", "told"), [(5, "one job a side"), (3, "few runs")])
+def test_several_files_of_one_job_or_few_of_several_are_told(runs: int, told: str) -> None:
     assert DIFFERING[0].target is not None
-    several = replace(DIFFERING[0], target=replace(DIFFERING[0].target, runs=3))
+    several = replace(DIFFERING[0], target=replace(DIFFERING[0].target, runs=runs))
     text = worded(report(Conclusion.INCONCLUSIVE, several))[0]
-    assert text == "1 benchmark differs, +30.6%; one job a side can't tell the code from the machine"
+    assert text == f"1 benchmark differs, +30.6%; {told} can't tell the code from the machine"
 
 
 def test_beside_a_regression_those_that_differ_are_only_counted() -> None:

@@ -41,6 +41,8 @@ def test_unlike_noises_leave_each_benchmark_to_itself() -> None:
     assert suite_prior(alike, 8.0).worth > 3
 
 
-def test_a_small_suite_leans_on_the_corpus() -> None:
-    prior = suite_prior(np.array([1.0]), 4.0)
-    assert SCALE**2 < prior.variance < prior.own
+def test_a_benchmark_alone_is_no_suite_and_two_are() -> None:
+    alone, two = suite_prior(np.array([1.0]), 4.0), suite_prior(np.array([1.0, 1.0]), 4.0)
+    assert alone.variance == pytest.approx(SCALE**2)
+    assert alone.worth < 1
+    assert SCALE**2 < two.variance < two.own
