@@ -4,8 +4,7 @@
     python -m benchmarks.truth --quick               the part that the tests run, under a minute
     python -m benchmarks.truth --only "five rounds" AR --trials 1000
     python -m benchmarks.truth --series nightly.csv  with recorded executions, replayed in their order
-    python -m benchmarks.truth --write benchmarks/truth/before.json after.json
-`--json FILE` stores the counts. `--write` makes the tables of docs/evidence/simulated.md from two of these files.
+`--json FILE` stores the counts.
 """
 
 import argparse
@@ -18,8 +17,8 @@ from pathlib import Path
 from benchmarks.truth.cells import chosen_cells, run_cells
 from benchmarks.truth.quick import QUICK, QUICK_POWER, is_quick
 from benchmarks.truth.recorded import RECORDED, read_series
-from benchmarks.truth.results import Results, dump, joined, load
-from benchmarks.truth.table import plain_table, write_docs
+from benchmarks.truth.results import Results, dump
+from benchmarks.truth.table import plain_table
 
 TRIALS, POWER_TRIALS = 120, 24
 
@@ -46,18 +45,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="OUT", help="keep the counts")
-    parser.add_argument(
-        "--write",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help="only write docs/evidence/simulated.md: before, then after, which may be parts",
-    )
     arguments = parser.parse_args()
-    if arguments.write:
-        before, *after = map(load, arguments.write)
-        write_docs(before, joined(after))
-        return 0
     trials = arguments.trials or (QUICK if arguments.quick else TRIALS)
     power = (
         arguments.power_trials

@@ -1,236 +1,260 @@
-"""False alarms and power of `compare` on executions in which nothing changed: real noise only.
+"""False alarms and power of files, rounds and stored runs, as a reader is told, on executions that nobody simulated.
 
-    python -m benchmarks.truth.executions CORPUS... [--runs 300] [--ways 5v5 9v1 6r] [--in-a-row] [--peers]
+    python -m benchmarks.truth.executions [CORPUS...] [--draws 300] [--power 60] [--ways 5v5 stored]
+    python -m benchmarks.truth.executions --write     everything on our own recordings, and their table in the docs
 
-A corpus is a folder or file of executions that nobody changed:
-    samples.csv.gz   columns system, benchmark, fork, sample_1, … (a suite per system)
-    *.npz            `seconds` (benchmarks, executions, samples), padded with NaN (a suite per file); with names,
-                     metrics, units and directions of `benchmarks.truth.record`; without them all are times
-A unit is an execution, its location the logarithm of its median. A change is planted in one random benchmark. A way is
-the number of units on each side, baseline first, or of A B B A rounds (6r). `named`: the suspected share of changes
-that are exactly as large as the report's stated detectable effect.
+A draw is a stretch of executions in their order in time, of 1, 3 or 20 benchmarks of a suite. Each execution is a file
+on disk, or is recorded. A change multiplies the target's numbers, of one benchmark or of all. Corpora are those of
+`benchmarks.truth.recordings`.
 """
 
 import argparse
-import csv
-import gzip
-import math
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import json
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from msgspec.structs import replace
-from scipy import stats
 
-from perf_culprit.config.policy_settings import PROFILES, PolicySettings
-from perf_culprit.judge.derived import without_derived
-from perf_culprit.judge.policy import judge
-from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Verdict
-from perf_culprit.model.run import CI_RUN, Benchmark, Direction, Environment, Metric, Origin, Run
-from perf_culprit.stats.ragged import Booleans, Floats
+from benchmarks.truth.peers import PEERS
+from benchmarks.truth.recordings import Suite, read_suites, rows_of
+from benchmarks.truth.told import Told, by_files, lived, slower
+from perf_culprit.stats.ragged import Booleans, Integers
 
-WAYS: Final = ("5v5", "9v1", "5v1", "3v1", "3v3", "2v2", "1v1")
-CHANGES: Final = (0.1, 0.2, 0.5, 1.0, 3.0)
-
-
-class Called(NamedTuple):
-    """The results per benchmark, (B,). `visible`: the change that would have been suspected, NaN if none is stated."""
-
-    proven: Booleans
-    suspected: Booleans
-    visible: Floats | None = None
-
-
-class Suite(NamedTuple):
-    """Log medians (benchmarks, executions), -inf for a count of zero, and the name and metric of each row."""
-
-    y: Floats
-    names: tuple[str, ...]
-    metrics: tuple[Metric, ...]
+OWN: Final = Path(__file__).with_name("corpora")
+RESULTS: Final = Path(__file__).with_name("executions.json")
+PAGE: Final = Path(__file__).parents[2] / "docs" / "evidence" / "error-rates.md"
+MARKS: Final = ("<!-- written by benchmarks/truth: begin -->", "<!-- written by benchmarks/truth: end -->")
+SIZES: Final = (1, 3, 20)
+CHANGES: Final = (0.2, 0.5, 1.0)
+FEWEST_STORED: Final = 9
+RESAMPLES: Final = 2000
+COLUMNS: Final = (
+    *("draws", "warned", "proven", *(f"+{change:.0%}" for change in CHANGES), "all +20%"),
+    *("interval", "named", "10% rule", "Mann-Whitney"),
+)
+STATED: Final = {"warned": 0.1, "proven": 0.01}
+SAMPLE: Final = 4  # draws per way that a test repeats
 
 
-Judge = Callable[[Suite, Booleans], Called]
-TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
+class Way(NamedTuple):
+    """The files of both sides in their order in time, and the job of each; None: they hold no fact."""
+
+    title: str
+    is_target: Booleans
+    jobs: Integers | None
+    of_counts: bool = False
+
+    @property
+    def units(self) -> int:
+        return len(self.is_target)
 
 
-def by_product(suite: Suite, is_target: Booleans, *, is_paired: bool = False, profile: str = "balanced") -> Called:
-    """Judge one file per unit, each of a job of its own, as `compare` does; `is_paired`: rounds A B B A."""
-    baseline, target = _joined(suite, ~is_target), _joined(suite, is_target)
-    if is_paired:
-        against = Baseline(runs=(baseline,), source=BaselineSource.PAIRED)
-    else:
-        files = tuple(_joined(suite, column == np.arange(len(is_target))) for column in np.flatnonzero(~is_target))
-        against = Baseline(runs=of_jobs(files), source=BaselineSource.FILES)
-        target = files_of(suite, np.exp(suite.y[:, is_target]))
-    findings = {one.key: one for one in judge(against, target, settings=PolicySettings(profile=profile)).findings}
-    ordered = [findings[entry.key] for entry in target.benchmarks]
-    proven = np.array([one.verdict in PROVEN for one in ordered])
-    return Called(
-        proven,
-        proven | np.array([one.verdict is Verdict.SUSPECTED for one in ordered]),
-        np.array([np.nan if one.detectable_effect is None else one.detectable_effect for one in ordered]),
-    )
+def _files(baseline: int, target: int, *, one_job: bool = False, of_counts: bool = False) -> Way:
+    units = np.arange(baseline + target)
+    what = "counts, " * of_counts + f"{baseline} file{'s' * (baseline > 1)} against {target}"
+    title = f"{what}, one job a side" if one_job else f"{what}, a job each"
+    return Way(title, units >= baseline, None if one_job else units, of_counts)
 
 
-def of_jobs(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """The runs, each measured by a job of its own."""
-    jobs = (Environment(components={CI_RUN: f"baseline {number}"}) for number in range(len(runs)))
-    return tuple(replace(run, environment=job) for run, job in zip(runs, jobs, strict=True))
+def _rounds(count: int) -> Way:
+    return Way(f"{count} rounds A B B A", np.tile([False, True, True, False], count), np.zeros(4 * count, np.intp))
 
 
-def files_of(suite: Suite, values: Floats) -> Run:
-    """The target's files (benchmarks, files) as `compare` joins them, each of a job of its own."""
-    count = values.shape[1]
-    run = run_of(suite, values, rounds=tuple(range(1, count + 1)))
-    return replace(run, origins=tuple(Origin((None, None, f"target {number}"), None) for number in range(count)))
+FILES: Final[dict[str, Way]] = {
+    "1v1": _files(1, 1, one_job=True),
+    "5v5 one job": _files(5, 5, one_job=True),
+    "3v1": _files(3, 1),
+    "3v3": _files(3, 3),
+    "5v5": _files(5, 5),
+    "9v1": _files(9, 1),
+    "6r": _rounds(6),
+    "counts 1v1": _files(1, 1, one_job=True, of_counts=True),
+    "counts 5v5": _files(5, 5, of_counts=True),
+}
+STORED: Final = "stored"
+TITLES: Final = {**{name: way.title for name, way in FILES.items()}, STORED: "stored runs, each judged by `record`"}
+COUNTS: Final = frozenset({"B/op", "allocs/op"})
 
 
-def _joined(suite: Suite, chosen: Booleans) -> Run:
-    """Return a run whose executions are the chosen columns, two of each round."""
-    return run_of(suite, np.exp(suite.y[:, chosen]))
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """An unchanged stretch, and what was told with each change. `window`: draws of equal ones overlap in time.
+
+    `power` by change: whether the benchmark was proven, suspected. `named`: whether a change as large as the report
+    names was suspected, None if it names none. `peers`: whether each would have called anything.
+    """
+
+    window: str
+    size: int
+    told: Told
+    peers: Mapping[str, bool]
+    power: Mapping[float, tuple[bool, bool]]
+    all_moved: bool | None
+    named: bool | None
 
 
-def run_of(suite: Suite, values: Floats, *, rounds: tuple[int, ...] = ()) -> Run:
-    units = values.shape[1]
-    return Run(
-        benchmarks=tuple(
-            Benchmark.of(
-                name=name,
-                metric=metric,
-                samples=tuple(values),
-                group_sizes=(1,) * units,
-                rounds=rounds or tuple(unit // 2 for unit in range(units)),
-            )
-            for name, metric, values in zip(suite.names, suite.metrics, values.tolist(), strict=True)
-        )
-    )
+def draws(suites: Mapping[str, Suite], way: str, *, count: int, power: int) -> Iterator[Draw]:
+    with tempfile.TemporaryDirectory(prefix="truth-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108 - a temporary folder of its own
+        make = _of_life if way == STORED else _of_files
+        yield from make(suites, way, Path(folder), count=count, power=power)
 
 
-def by_mann_whitney(suite: Suite, is_target: Booleans) -> Called:
-    """Judge by benchstat's test and its 5%, each benchmark separately; proven after Bonferroni at 1%."""
-    p_values = stats.mannwhitneyu(suite.y[:, is_target], suite.y[:, ~is_target], axis=1, method="exact").pvalue
-    return Called(p_values * len(suite.y) <= 0.01, p_values <= 0.05)
+def _of_files(suites: Mapping[str, Suite], way: str, folder: Path, *, count: int, power: int) -> Iterator[Draw]:
+    units, is_target, of_counts = FILES[way].units, FILES[way].is_target, FILES[way].of_counts
+    kept = {name: _of_quantity(suite, of_counts=of_counts) for name, suite in suites.items()}
+    long = {name: suite for name, suite in kept.items() if suite.y.shape[1] >= units and len(suite.names)}
+    rng = np.random.default_rng(zlib.crc32(way.encode()))
+    for index in range(count if long else 0):
+        name = list(long)[index % len(long)]
+        size = SIZES[index // len(long) % len(SIZES)]
+        start = int(rng.integers(long[name].y.shape[1] - units + 1))
+        suite = _stretch(_sized(long[name], size, rng), start, units)
+        judged = partial(by_files, is_target=is_target, block=FILES[way].jobs, folder=folder)
+        told = judged(suite)
+        told_if, all_moved, named = {}, None, None
+        row = np.zeros(len(suite.names), np.bool_)
+        row[rng.integers(len(row)) if index < max(power, SAMPLE) else 0] = True
+        if index < power:
+            for change in CHANGES:
+                after = judged(slower(suite, row, np.log1p(change), is_target))
+                told_if[change] = bool(after.proven[row][0]), bool(after.suspected[row][0])
+            all_moved = judged(slower(suite, np.ones_like(row), np.log1p(CHANGES[0]), is_target)).is_warned
+            visible = float(told.visible[row][0])
+            if np.isfinite(visible) and not told.suspected[row][0]:
+                named = bool(judged(slower(suite, row, np.log1p(visible), is_target)).suspected[row][0])
+        peers = {peer: bool(called(suite.y, is_target).suspected.any()) for peer, called in PEERS.items()}
+        yield Draw(f"{name} {start // units}", size, told, peers, told_if, all_moved, named)
 
 
-def by_welch(suite: Suite, is_target: Booleans) -> Called:
-    """Judge by Welch's t on the units' medians at 5%; proven after Bonferroni at 1%."""
-    with warnings.catch_warnings(action="ignore"):  # counts that are all equal have no p-value
-        p_values = stats.ttest_ind(suite.y[:, is_target], suite.y[:, ~is_target], axis=1, equal_var=False).pvalue
-    p_values = np.nan_to_num(p_values, nan=1.0)
-    return Called(p_values * len(suite.y) <= 0.01, p_values <= 0.05)
-
-
-def by_ratio(suite: Suite, is_target: Booleans) -> Called:
-    """Judge by github-action-benchmark's rule: twice the newest baseline; suspected from 10% on, a common threshold."""
-    with np.errstate(invalid="ignore"):  # from zero to zero is no change
-        change = suite.y[:, is_target].mean(axis=1) - suite.y[:, np.flatnonzero(~is_target)[-1]]
-    return Called(np.abs(change) >= math.log(2), np.abs(change) >= math.log(1.1))
-
-
-PEERS: Final[dict[str, Judge]] = {"Mann-Whitney": by_mann_whitney, "Welch": by_welch, "ratio": by_ratio}
-
-
-def read_suites(paths: Sequence[Path]) -> dict[str, Suite]:
-    """Read the suites of all files, by name."""
-    files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
-    suites: dict[str, Suite] = {}
-    for file in files:
-        if file.suffix == ".npz":
-            suites[file.stem] = _read_recording(file)
-        elif file.name.endswith(".csv.gz"):
-            suites.update(_read_forks(file))
-    return suites
-
-
-def _read_recording(file: Path) -> Suite:
-    """Read the metrics that every execution has, without derived ones, which `compare` leaves out too."""
-    held = np.load(file)
-    complete = ~np.isnan(held["seconds"][:, :, 0]).any(axis=1)
-    medians = np.nanmedian(held["seconds"][complete], axis=2)
-    with np.errstate(divide="ignore"):
-        y = np.log(medians)
-    if "metrics" not in held:
-        return Suite(y, tuple(f"b{row}" for row in range(len(y))), (TIME,) * len(y))
-    metrics = tuple(
-        Metric(name=str(name), unit=str(unit), direction=Direction(str(direction)))
-        for name, unit, direction in zip(
-            *(held[key][complete] for key in ("metrics", "unit", "directions")), strict=True
-        )
-    )
-    names = tuple(map(str, held["names"][complete]))
-    whole = run_of(Suite(y, names, metrics), medians)  # as printed: logarithms would lose the rounding
-    baseline = Baseline(runs=(whole,), source=BaselineSource.FILES)
-    kept = {entry.key for entry in without_derived(baseline, whole, keep=lambda _: False)[1].benchmarks}
-    rows = [row for row, entry in enumerate(whole.benchmarks) if entry.key in kept]
-    return Suite(y[rows], tuple(names[row] for row in rows), tuple(metrics[row] for row in rows))
-
-
-def _read_forks(file: Path) -> Iterator[tuple[str, Suite]]:
-    systems: dict[str, dict[str, list[float]]] = {}
-    with gzip.open(file, "rt") as text:
-        for row in list(csv.reader(text))[1:]:
-            location = math.log(float(np.median([float(sample) for sample in row[3:]])))
-            systems.setdefault(row[0], {}).setdefault(row[1], []).append(location)
-    return (
-        (name, Suite(np.array(list(rows.values())), tuple(rows), (TIME,) * len(rows))) for name, rows in systems.items()
-    )
-
-
-class Rates(NamedTuple):
-    proven: float
-    suspected: float
-    worst: float
-    """Of the suites' shares of runs with a false suspicion."""
-
-
-def false_calls(suites: dict[str, Suite], way: str, judged: Judge, *, runs: int, in_a_row: bool) -> Rates:
-    rng = np.random.default_rng(0)
-    by_suite: dict[str, list[tuple[bool, bool]]] = {name: [] for name in suites}
-    for index in range(runs):
+def _of_life(suites: Mapping[str, Suite], _way: str, folder: Path, *, count: int, power: int) -> Iterator[Draw]:
+    """Judge whole lives, of each suite in each size, until there are enough draws."""
+    rng, made, index = np.random.default_rng(zlib.crc32(STORED.encode())), 0, 0
+    suites = {name: _of_quantity(suite, of_counts=False) for name, suite in suites.items()}
+    while made < count:
         name = list(suites)[index % len(suites)]
-        called = judged(*_drawn(suites[name], way, rng, in_a_row=in_a_row))
-        by_suite[name].append((bool(called.proven.any()), bool(called.suspected.any())))
-    proven, suspected = np.concatenate([np.array(rows, float) for rows in by_suite.values()]).mean(axis=0)
-    return Rates(proven, suspected, max(float(np.mean([row[1] for row in rows])) for rows in by_suite.values()))
-
-
-def power_of(
-    suites: dict[str, Suite], way: str, judged: Judge, change: float, *, runs: int, in_a_row: bool
-) -> tuple[float, float]:
-    """Return the shares of runs that prove and suspect the planted change; NaN plants the stated detectable effect."""
-    rng, hits = np.random.default_rng(1), []
-    for index in range(runs):
-        suite, is_target = _drawn(suites[list(suites)[index % len(suites)]], way, rng, in_a_row=in_a_row)
-        row = rng.choice(np.flatnonzero(np.isfinite(suite.y).all(axis=1)))
-        planted = change
-        if math.isnan(change):
-            visible = judged(suite, is_target).visible
-            planted = math.nan if visible is None else float(visible[row])
-            if math.isnan(planted):
+        size = SIZES[index // len(suites) % len(SIZES)]
+        suite, index = _sized(suites[name], size, rng), index + 1
+        suite = _stretch(suite, 0, min(suite.y.shape[1], max(count - made + 1, 2)))
+        row = np.zeros(len(suite.names), np.bool_)
+        row[rng.integers(len(row))] = True
+        tried = [(row, float(np.log1p(change))) for change in CHANGES]
+        tried.append((np.ones_like(row), float(np.log1p(CHANGES[0]))))
+        for life in lived(suite, tried if made < power else [], least=FEWEST_STORED, folder=folder):
+            if not life.stored:
                 continue
-        suite.y[row, is_target] += math.log1p(planted)
-        called = judged(suite, is_target)
-        hits.append((called.proven[row], called.suspected[row]))
-    proven, suspected = np.array(hits, float).mean(axis=0) if hits else (math.nan, math.nan)
-    return proven, suspected
+            made += 1
+            told_if = {
+                change: (bool(after.proven[row][0]), bool(after.suspected[row][0]))
+                for change, after in zip(CHANGES, life.planted, strict=False)
+            }
+            all_moved = life.planted[-1].is_warned if life.planted else None
+            past = suite.y[:, max(life.stored - FEWEST_STORED, 0) : life.stored + 1]
+            is_target = np.arange(past.shape[1]) == past.shape[1] - 1
+            peers = {peer: bool(called(past, is_target).suspected.any()) for peer, called in PEERS.items()}
+            yield Draw(f"{name} {life.stored // FEWEST_STORED}", size, life.told, peers, told_if, all_moved, None)
 
 
-def _drawn(suite: Suite, way: str, rng: np.random.Generator, *, in_a_row: bool) -> tuple[Suite, Booleans]:
-    executions = suite.y.shape[1]
-    if way.endswith("r"):
-        count = 4 * int(way.removesuffix("r"))
-        start = int(rng.integers(executions - count + 1))
-        return suite._replace(y=suite.y[:, start : start + count].copy()), np.tile(
-            [False, True, True, False], count // 4
-        )
-    baseline, target = map(int, way.split("v"))
-    count = baseline + target
-    start = int(rng.integers(executions - count + 1))
-    columns = np.arange(start, start + count) if in_a_row else rng.permutation(executions)[:count]
-    return suite._replace(y=suite.y[:, columns].copy()), np.arange(count) >= baseline
+def _of_quantity(suite: Suite, *, of_counts: bool) -> Suite:
+    """Only counts, or all others; without those that are zero, which no factor changes."""
+    above_zero = np.isfinite(suite.y).all(axis=1)
+    is_count = np.array([metric.name in COUNTS for metric in suite.metrics])
+    return rows_of(suite, list(np.flatnonzero(above_zero & (is_count == of_counts))))
+
+
+def _sized(suite: Suite, size: int, rng: np.random.Generator) -> Suite:
+    return rows_of(suite, sorted(rng.permutation(len(suite.names))[:size]))
+
+
+def _stretch(suite: Suite, start: int, units: int) -> Suite:
+    chosen = slice(start, start + units)
+    return suite._replace(y=suite.y[:, chosen], samples=suite.samples[:, chosen])
+
+
+# Counts of draws.
+
+
+def counts(made: Sequence[Draw]) -> dict[str, Any]:
+    """Sum the draws; rates have an interval from resampled windows, as draws of one window overlap."""
+    power = [draw for draw in made if draw.power]
+    named = [draw.named for draw in made if draw.named is not None]
+    moved = [draw.all_moved for draw in made if draw.all_moved is not None]
+    inside = np.array([one for draw in made for one in draw.told.holds_no_change if not np.isnan(one)])
+    return {
+        "draws": len(made),
+        "warned": _rate(made, [draw.told.is_warned for draw in made]),
+        "proven": _rate(made, [bool(draw.told.proven.any()) for draw in made]),
+        "warned by size": {size: _mean([draw.told.is_warned for draw in made if draw.size == size]) for size in SIZES},
+        "differs": _mean(["differ" in draw.told.headline for draw in made]),
+        "power": {
+            f"{change:g}": [_mean([draw.power[change][tier] for draw in power]) for tier in (0, 1)]
+            for change in CHANGES
+        },
+        "all moved": _mean(moved),
+        "interval": None if not len(inside) else round(float(inside.mean()), 3),
+        "named": [_mean(named), len(named)],
+        "peers": {peer: _mean([draw.peers[peer] for draw in made]) for peer in PEERS},
+        "conclusions": [draw.told.conclusion for draw in made[:SAMPLE]],
+    }
+
+
+def _mean(values: Sequence[bool]) -> float | None:
+    return round(float(np.mean(values)), 3) if len(values) else None
+
+
+def _rate(made: Sequence[Draw], hits: Sequence[bool]) -> list[float]:
+    windows: dict[str, list[bool]] = {}
+    for draw, hit in zip(made, hits, strict=True):
+        windows.setdefault(draw.window, []).append(hit)
+    told, sizes = np.array([[sum(part), len(part)] for part in windows.values()], float).reshape(-1, 2).T
+    if not told.any():
+        return [0.0, 0.0, round(1 - 0.05 ** (1 / max(len(sizes), 1)), 3)]
+    chosen = np.random.default_rng(0).integers(len(sizes), size=(RESAMPLES, len(sizes)))
+    low, high = np.quantile(told[chosen].sum(axis=1) / sizes[chosen].sum(axis=1), [0.025, 0.975])
+    return [round(float(value), 3) for value in (told.sum() / sizes.sum(), low, high)]
+
+
+# The table.
+
+
+def table(results: Mapping[str, Any]) -> str:
+    rows = (_row(TITLES[way], row) for way, row in results["ways"].items())
+    return "\n".join(["| " + " | ".join(("way", *COLUMNS)) + " |", "|---|" + "--:|" * len(COLUMNS), *rows])
+
+
+def _row(title: str, row: Mapping[str, Any]) -> str:
+    def rate(name: str) -> str:
+        value, low, high = row[name]
+        mark = "**" * (low > STATED[name])
+        return f"{mark}{value:.3f}{mark} [{low:.2f}, {high:.2f}]"
+
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.2f}"
+
+    power = ("/".join(share(value) for value in row["power"][f"{change:g}"]) for change in CHANGES)
+    peers = (share(row["peers"][peer]) for peer in ("ratio", "Mann-Whitney"))
+    cells = [str(row["draws"]), rate("warned"), rate("proven"), *power, share(row["all moved"])]
+    return f"| {title} | " + " | ".join([*cells, share(row["interval"]), share(row["named"][0]), *peers]) + " |"
+
+
+def written(page: str, results: Mapping[str, Any]) -> str:
+    before, rest = page.split(MARKS[0])
+    return f"{before}{MARKS[0]}\n{table(results)}\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
+
+
+def hash_of(paths: Sequence[Path]) -> str:
+    files = sorted(file for path in paths for file in (path.iterdir() if path.is_dir() else [path]) if file.is_file())
+    return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()
+
+
+def of_way(paths: Sequence[Path], way: str, count: int, power: int) -> dict[str, Any]:
+    return counts(list(draws(read_suites(paths), way, count=count, power=power)))
 
 
 def main() -> None:
@@ -239,32 +263,30 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("corpora", type=Path, nargs="+", metavar="CORPUS")
-    parser.add_argument("--runs", type=int, default=300, metavar="N", help="unchanged runs per way")
-    parser.add_argument("--power", type=int, metavar="N", help="runs per planted change (as many as --runs)")
-    parser.add_argument("--ways", nargs="+", default=WAYS, metavar="WAY", help="baseline and target units, as 5v5")
-    parser.add_argument("--in-a-row", action="store_true", help="units as they lay in time: base, base, …, target, …")
-    parser.add_argument("--peers", action="store_true", help="beside the engine what users would run instead")
-    parser.add_argument("--profile", default="balanced", choices=PROFILES)
+    parser.add_argument("corpora", type=Path, nargs="*", default=[OWN], metavar="CORPUS")
+    parser.add_argument("--draws", type=int, default=600, metavar="N", help="unchanged draws per way")
+    parser.add_argument("--power", type=int, default=120, metavar="N", help="of these with changes, too")
+    parser.add_argument("--ways", nargs="+", default=tuple(TITLES), choices=TITLES, metavar="WAY")
+    parser.add_argument("--processes", type=int, default=1, metavar="N")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="keep the counts")
+    parser.add_argument("--write", action="store_true", help="write the counts and the table of docs/evidence")
     arguments = parser.parse_args()
-    suites = read_suites(arguments.corpora)
-    drawn = {"runs": arguments.runs if arguments.power is None else arguments.power, "in_a_row": arguments.in_a_row}
-    print("proven/suspected; worst: of the suites' shares of unchanged runs with a suspicion")
-    print("| way | judge | unchanged | worst |", *(f"+{change:.0%} |" for change in CHANGES), "named |")
-    for way in arguments.ways:
-        product = partial(by_product, is_paired=way.endswith("r"), profile=arguments.profile)
-        judges: dict[str, Judge] = {"perf-culprit": product, **(PEERS if arguments.peers else {})}
-        for name, judged in judges.items():
-            rates = false_calls(suites, way, judged, runs=arguments.runs, in_a_row=arguments.in_a_row)
-            power = [power_of(suites, way, judged, change, **drawn) for change in CHANGES]
-            named = power_of(suites, way, judged, math.nan, **drawn)[1] if name == "perf-culprit" else math.nan
-            cells = [f"{rates.proven:.3f}/{rates.suspected:.3f}", f"{rates.worst:.2f}"]
-            print(
-                "|",
-                " | ".join([way, name, *cells, *(f"{one:.2f}/{two:.2f}" for one, two in power), f"{named:.2f}"]),
-                "|",
-                flush=True,
-            )
+    results: dict[str, Any] = {"corpora": hash_of(arguments.corpora), "ways": {}}
+    with ProcessPoolExecutor(max_workers=arguments.processes) as pool:
+        jobs = {
+            way: pool.submit(of_way, arguments.corpora, way, arguments.draws, arguments.power) for way in arguments.ways
+        }
+        for way, job in jobs.items():
+            if not (row := job.result())["draws"]:
+                continue  # no suite of the corpus is long enough
+            results["ways"][way] = row
+            print(_row(TITLES[way], results["ways"][way]), flush=True)
+    text = json.dumps(results, indent=1) + "\n"
+    if arguments.json:
+        arguments.json.write_text(text)
+    if arguments.write:
+        RESULTS.write_text(text)
+        PAGE.write_text(written(PAGE.read_text(), results))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from benchmarks.truth.executions import Suite, files_of, of_jobs, read_suites, run_of
+from benchmarks.truth.recordings import Suite, files_of, of_jobs, read_suites, rows_of, run_of
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Verdict
@@ -60,8 +60,7 @@ def alone(suite: Suite, part: Integers, is_target: Booleans) -> Called:
     proven, suspected = (np.zeros(len(part), np.bool_) for _ in range(2))
     worse = 0
     for rows in (np.flatnonzero(part == one) for one in np.unique(part)):
-        names, metrics = tuple(suite.names[row] for row in rows), tuple(suite.metrics[row] for row in rows)
-        of_part = called(Suite(suite.y[rows], names, metrics), np.zeros_like(rows), is_target)
+        of_part = called(rows_of(suite, list(rows)), np.zeros_like(rows), is_target)
         proven[rows], suspected[rows], worse = of_part.proven, of_part.suspected, max(worse, of_part.worse)
     return Called(proven, suspected, worse)
 

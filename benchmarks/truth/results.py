@@ -1,4 +1,4 @@
-"""The counts of a run of the harness, stored as JSON: before a change, and after it."""
+"""The counts of a run of the harness, stored as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,18 +34,6 @@ class Results:
 
     def cell(self, row: str, noise: str) -> Cell | None:
         return next((cell for cell in self.cells if (cell.row, cell.noise) == (row, noise)), None)
-
-
-def joined(parts: Sequence[Results]) -> Results:
-    """Join parts of one run of the harness; if two have the same cell, keep the later part's."""
-    cells = {(cell.row, cell.noise): cell for part in parts for cell in part.cells}
-    order = {row: number for number, row in enumerate(row for way in WAYS for row in way.rows)}
-    return Results(
-        commit=", ".join(dict.fromkeys(part.commit for part in parts)),
-        command="; ".join(dict.fromkeys(part.command for part in parts)),
-        cells=sorted(cells.values(), key=lambda cell: order[cell.row]),
-        best={key: value for part in parts for key, value in part.best.items()},
-    )
 
 
 def dump(results: Results) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from benchmarks.truth.executions import Suite, read_suites, run_of
+from benchmarks.truth.recordings import Suite, read_suites, run_of
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.conclusion import confirmed, flagged_benchmarks
 from perf_culprit.judge.policy import judge
