@@ -190,7 +190,9 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         return _to_decide(report, sections)
     if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or _blind(sections)):
         noise = "the differences below, the largest first, may be noise alone"
-        told = sentence(sections.differing[0].reason).partition(";")[0] if sections.differing else noise
+        # A report from elsewhere may give a reason of its own, which is not ours to say.
+        ours = next((one.reason for one in sections.differing if one.reason.code is VerdictReason.DIFFERS), None)
+        told = noise if ours is None else sentence(ours).partition(";")[0]
         advice = f"{told[0].upper()}{told[1:]}. {_in_turn((*sections.differing, *sections.untested))}"
         return NextStep(advice=advice, command=COMMAND)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()

@@ -350,6 +350,11 @@ def test_benchmarks_that_differ_are_counted_with_their_changes_and_the_rounds_th
     )
 
 
+def test_a_foreign_reason_is_no_advice_of_ours() -> None:
+    foreign = replace(DIFFERING[0], reason=because(Remark.TEXT, text="@octocat"))
+    assert "octocat" not in " ".join(worded(report(Conclusion.INCONCLUSIVE, foreign)))
+
+
 @pytest.mark.parametrize(("runs", "told"), [(5, "one job a side"), (3, "few runs")])
 def test_several_files_of_one_job_or_few_of_several_are_told(runs: int, told: str) -> None:
     assert DIFFERING[0].target is not None
