@@ -54,8 +54,7 @@ def category_changes(
     earlier: dict[int, list[_Placed]] = {row: [] for row in beyond.values()}
     for position, one in ((at, one) for at, run in enumerate(runs or ()) if beyond for one in run.benchmarks):
         if (row := beyond.get(one.key)) is not None:
-            blocks = pairs[row].blocks.baseline
-            earlier[row].append((blocks[position] if blocks else 0, one))
+            earlier[row].append((pairs[row].blocks.of_baseline(position), one))
     levels = {
         row: level
         for row, own in earlier.items()

@@ -53,10 +53,10 @@ class MetricPair:
     @property
     def placed(self) -> "list[tuple[tuple[int, bool, int], Benchmark]]":
         """Each run with its place: its block, whether it is the target's, its index there; the baseline's first."""
-        before, after, targets = *self.blocks, self.targets
+        after, targets = self.blocks.target, self.targets
         own = [number - 1 for number in self.target.rounds] if len(targets) > 1 else [0]
         placed = [
-            ((before[at] if before else 0, False, at), run)
+            ((self.blocks.of_baseline(at), False, at), run)
             for at, run in zip(self.positions, self.baseline, strict=True)
         ]
         return placed + [((after[at], True, at), run) for at, run in zip(own, targets, strict=True)]

@@ -24,6 +24,9 @@ class Blocks(NamedTuple):
     baseline: tuple[int, ...]
     target: tuple[int, ...]
 
+    def of_baseline(self, position: int) -> int:
+        return self.baseline[position] if self.baseline else 0
+
 
 ONE_A_SIDE: Final = Blocks((), (1,))
 

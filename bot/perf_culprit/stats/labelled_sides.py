@@ -74,6 +74,8 @@ def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng
         proof = np.maximum(np.maximum(rate, by_model), by_jumps)
     rate = np.where(is_large, np.minimum(rate * (tiers.suspected / suspected), 1.0), 1.0)
     is_told, level = size * freedom >= FEWEST_TOLD, suspected / size
+    # A change that is suspected adds to the suite's own noise, of which a benchmark of three is a third.
+    limit = observed.distance(min(level, suite_tail.critical(level))) * size / max(size - 1, 1)
     can_prove = min(blocks.sides) > 1 and (size * freedom >= CORPUS or labellings.least_rate <= tiers.proven)
     return Compared(
         change=change,
@@ -81,13 +83,10 @@ def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng
         tail=observed,
         rate=rate if is_told else np.ones(size),
         proof=np.where(is_large, proof, 1.0) if can_prove else np.ones(size),
-        # A change that is suspected adds to the suite's own noise, of which a benchmark of three is a third.
-        limit=observed.distance(min(level, suite_tail.critical(level))) * size / max(size - 1, 1)
-        if is_told
-        else np.full(size, np.inf),
+        limit=limit if is_told else np.full(size, np.inf),
         shift=any_kind([shift_between(common, blocks.is_target) for common in shared.common]),
         half_width=noise.half_width,
-        differs=rate <= (0.0 if is_told else tiers.suspected),
+        differs=(rate <= tiers.suspected) & (not is_told),
     )
 
 
