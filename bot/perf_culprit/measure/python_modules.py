@@ -32,6 +32,8 @@ class Python(Graph):
                 parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
                 for start in range(len(parts)):
                     self._named.setdefault(".".join(parts[start:]), set()).add(path)
+        # Any installed package may import a module of the standard library, and find one in a search folder.
+        self._standard = self._named.keys() & sys.stdlib_module_names
 
     def starts(self, command: Command, *, can_choose: bool) -> Iterable[str]:  # noqa: ARG002 - it names files
         words = list(command.words)
@@ -123,14 +125,12 @@ class Python(Graph):
 
     def uses(self, package: str, *, is_start: bool) -> Iterator[str]:
         module = self._module(package)
-        # Any installed package may import a module of the standard library, and find one in a search folder.
-        standard = self._named.keys() & sys.stdlib_module_names
         if is_start:
             yield from self._shared
             searched = {posixpath.dirname(package), *self._searched}
-            yield from (one for name in standard for one in self._outer(name, searched))
+            yield from (one for name in self._standard for one in self._outer(name, searched))
         if module.searches_more:
-            yield from (one for name in standard for one in self._named[name])
+            yield from (one for name in self._standard for one in self._named[name])
         if module.unclear:
             raise UnknownError(f"only running {package} shows what it uses ({module.unclear})")
         if own := next(filter(self._may_be_own, module.programs), None):
