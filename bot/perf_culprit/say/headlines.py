@@ -47,7 +47,6 @@ def word(findings: tuple[Finding, ...], *, better: bool) -> str:
 # Times, memory and counts are listed separately if a suite has several of them.
 
 TIMES: Final = "time"
-FEW: Final = 5  # runs of both sides, which tell no noise of a benchmark alone
 _STEMS: Final = ("got worse ", "got better ", "got ")
 
 
@@ -458,12 +457,9 @@ def _differing(sections: Sections) -> str:
 
 
 def _lone_side(sections: Sections) -> str:
-    """Several files of one job share its machine and its stretch of time. Few runs of several jobs tell no noise."""
-    sides = [(one.baseline, one.target) for one in sections.differing if one.baseline and one.target]
-    runs = {(base.runs, target.runs) for base, target in sides}
-    if runs <= {(1, 1)}:
-        return "one run a side"
-    return "one job a side" if max(map(sum, runs)) > FEW else "few runs"
+    """Name what is too little. Several files of one job share its machine and its stretch of time."""
+    sides = (side for one in sections.differing for side in (one.baseline, one.target) if side is not None)
+    return "so few jobs" if any(side.runs > 1 for side in sides) else "one run a side"
 
 
 def _blind(sections: Sections) -> bool:
