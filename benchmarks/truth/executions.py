@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.truth.peers import PEERS
 from benchmarks.truth.recordings import Suite, read_suites, rows_of
 from benchmarks.truth.told import Told, by_files, lived, slower
-from perf_culprit.stats.ragged import Booleans, Integers
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 OWN: Final = Path(__file__).with_name("corpora")
 RESULTS: Final = Path(__file__).with_name("executions.json")
@@ -129,8 +129,7 @@ def _of_files(suites: Mapping[str, Suite], way: str, folder: Path, *, count: int
             visible = float(told.visible[row][0])
             if np.isfinite(visible) and not told.suspected[row][0]:
                 named = bool(judged(slower(suite, row, np.log1p(visible), is_target)).suspected[row][0])
-        peers = {peer: bool(called(suite.y, is_target).suspected.any()) for peer, called in PEERS.items()}
-        yield Draw(f"{name} {start // units}", size, told, peers, told_if, all_moved, named)
+        yield Draw(f"{name} {start // units}", size, told, _peers(suite.y, is_target), told_if, all_moved, named)
 
 
 def _of_life(suites: Mapping[str, Suite], _way: str, folder: Path, *, count: int, power: int) -> Iterator[Draw]:
@@ -157,8 +156,20 @@ def _of_life(suites: Mapping[str, Suite], _way: str, folder: Path, *, count: int
             all_moved = life.planted[-1].is_warned if life.planted else None
             past = suite.y[:, max(life.stored - FEWEST_STORED, 0) : life.stored + 1]
             is_target = np.arange(past.shape[1]) == past.shape[1] - 1
-            peers = {peer: bool(called(past, is_target).suspected.any()) for peer, called in PEERS.items()}
-            yield Draw(f"{name} {life.stored // FEWEST_STORED}", size, life.told, peers, told_if, all_moved, None)
+            yield Draw(
+                f"{name} {life.stored // FEWEST_STORED}",
+                size,
+                life.told,
+                _peers(past, is_target),
+                told_if,
+                all_moved,
+                None,
+            )
+
+
+def _peers(y: Floats, is_target: Booleans) -> dict[str, bool]:
+    """Whether each would have called anything."""
+    return {peer: bool(called(y, is_target).suspected.any()) for peer, called in PEERS.items()}
 
 
 def _of_quantity(suite: Suite, *, of_counts: bool) -> Suite:

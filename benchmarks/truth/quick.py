@@ -1,4 +1,4 @@
-"""The seeded part that the tests run, and the cells that are known not to hold their stated rate yet."""
+"""The seeded part that the tests run."""
 
 from typing import Final
 
@@ -31,9 +31,6 @@ QUICK_WAYS: Final = (
 QUICK_FINDS: Final = (("five rounds", "AR 0.3", 0.15),)
 QUICK_FOUND: Final = 0.75
 QUICK_FIND_TRIALS: Final = 8
-
-# (row, noise): remove a cell when its way holds its stated rate; the test fails if a listed cell holds it.
-KNOWN_BROKEN: Final[frozenset[tuple[str, str]]] = frozenset()
 
 
 def is_quick(way: Way, noise: str) -> bool:

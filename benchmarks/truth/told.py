@@ -12,20 +12,14 @@ import numpy as np
 from benchmarks.truth.memory import branch_in_memory, unchanging_repository
 from benchmarks.truth.recordings import Suite
 from benchmarks.truth.verbs import perf_culprit
-from benchmarks.truth.with_history import repository
-from perf_culprit.commands.judge_requests import Compare
-from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare_history import compare_with_history
-from perf_culprit.flows.record import record_run
+from benchmarks.truth.with_history import report_of, repository
 from perf_culprit.flows.render import headline, report_json
 from perf_culprit.model.run import HOST, Benchmark, Environment, Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.stats.ragged import Booleans, Floats, Integers
-from perf_culprit.store.opening import HistoryPlace
 
 PROVEN: Final = frozenset({"regression", "improvement"})
 WARNED: Final = PROVEN | {"suspected"}
-TOGETHER: Final = "moved together"
 BEGINNING: Final = datetime(2026, 1, 1, tzinfo=UTC)
 EXECUTION: Final = timedelta(seconds=20)
 BETWEEN_JOBS: Final = timedelta(hours=3)
@@ -51,13 +45,12 @@ def told(report: dict[str, Any], sentence: str, suite: Suite) -> Told:
     findings = {(one["benchmark"], one["metric"]): one for one in report["findings"]}
     rows = [findings.get((name, metric.name), {}) for name, metric in zip(suite.names, suite.metrics, strict=True)]
     verdicts = [row.get("verdict") for row in rows]
-    together = any(note.get("code") == "suite_moved" for note in report["notes"] if isinstance(note, dict))
     suspected = np.array([verdict in WARNED for verdict in verdicts])
     intervals = [row.get("confidence_interval") for row in rows]
     return Told(
         conclusion=report["conclusion"],
         headline=sentence,
-        is_warned=bool(suspected.any()) or together or TOGETHER in sentence,
+        is_warned=bool(suspected.any()) or report["conclusion"] == "suspected",
         proven=np.array([verdict in PROVEN for verdict in verdicts]),
         suspected=suspected,
         visible=np.array([_number(row.get("detectable_effect")) for row in rows]),
@@ -123,21 +116,12 @@ def lived(suite: Suite, changes: Sequence[tuple[Booleans, float]], *, least: int
 def slower(suite: Suite, rows: Booleans, change: float, units: int | Booleans) -> Suite:
     """Return the suite with `rows` larger by the logarithm `change` in these units."""
     samples = suite.samples.copy()
-    samples[np.ix_(rows, np.isin(np.arange(samples.shape[1]), np.arange(samples.shape[1])[units]))] *= np.exp(change)
+    samples[np.ix_(rows, np.atleast_1d(np.arange(samples.shape[1])[units]))] *= np.exp(change)
     return suite._replace(samples=samples)
 
 
 def _judged(suite: Suite, unit: int, commit: str, folder: Path, *, record: bool = False) -> Told:
     file = folder / "head.json"
     file.write_bytes(encode_run(run_of_unit(suite, unit, None)))
-    place = repository()
-    request = Compare(target=(str(file),), repository=place.path, revision=commit, history_url=place.remote)
-    compared = compare_with_history(request, config=Config())
-    if record:
-        record_run(
-            compared.run,
-            report=compared.report,
-            config=Config(),
-            place=HistoryPlace(repository=place.path, url=place.remote),
-        )
-    return told(json.loads(report_json(compared.report)), headline(compared.report), suite)
+    report = report_of(str(file), commit, record=record)
+    return told(json.loads(report_json(report)), headline(report), suite)

@@ -22,6 +22,7 @@ from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare_history import compare_with_history
 from perf_culprit.flows.record import record_run
+from perf_culprit.model.report import Report
 from perf_culprit.store.opening import HistoryPlace
 from tests.support.git_repository import chain, import_commits, init_repository
 
@@ -88,24 +89,23 @@ def lives(
 
 def judged(folder: Path, commit: str, times: Floats, effect: float, *, record: bool = False) -> Outcome:
     file = write_results(folder / "head.json", slowed(times, effect))
-    compared = compare_with_history(
-        Compare(
-            target=(file,),
-            repository=repository().path,
-            revision=commit,
-            history_url=repository().remote,
-        ),
-        config=Config(),
-    )
+    return outcome_of(report_of(file, commit, record=record), planted=planted(effect))
+
+
+def report_of(file: str, commit: str, *, record: bool) -> Report:
+    """Judge the results of a commit against the stored runs, and store them if they are to be recorded."""
+    place = HistoryPlace(repository=repository().path, url=repository().remote)
+    request = Compare(target=(file,), repository=place.repository, revision=commit, history_url=place.url)
+    compared = compare_with_history(request, config=Config())
     if record:
         record_run(
             compared.run,
             report=compared.report,
             config=Config(),
-            place=HistoryPlace(repository=repository().path, url=str(folder / "remote.git")),
+            place=place,
             stored_runs=compared.stored_runs,
         )
-    return outcome_of(compared.report, planted=planted(effect))
+    return compared.report
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

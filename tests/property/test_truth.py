@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.truth.cells import Cell, chosen_cells, run_cells
 from benchmarks.truth.quick import (
-    KNOWN_BROKEN,
     QUICK,
     QUICK_FIND_TRIALS,
     QUICK_FINDS,
@@ -30,9 +29,7 @@ def quick_cells(way: str, noise: str) -> Mapping[str, Cell]:
 def quick_parameters() -> Iterator[object]:
     for way, noise in (entry for entry in chosen_cells([]) if is_quick(*entry)):
         for row in way.rows:
-            is_broken = (row, noise) in KNOWN_BROKEN
-            marks = [pytest.mark.xfail(reason="known; see docs/evidence/simulated.md")] * is_broken
-            yield pytest.param(next(iter(way.rows)), row, noise, id=f"{row}, {noise}", marks=marks)
+            yield pytest.param(next(iter(way.rows)), row, noise, id=f"{row}, {noise}")
 
 
 @pytest.mark.parametrize(("way", "row", "noise"), list(quick_parameters()))
