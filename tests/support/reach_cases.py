@@ -123,12 +123,15 @@ class Draft:
 Way = Callable[[Draft, str, str], object]
 
 
-def _chosen(draw: random.Random, plain: tuple[str, ...], first: str) -> list[tuple[str, str, str]]:
-    """Edges between modules: (way, user, used). One way is special, and nothing may lead to its user but plain ways."""
+def _drawn(draft: Draft, number: int, ways: Mapping[str, Way], plain: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """Draw edges between modules: (way, user, used). One way is special, and only plain ways lead to its user."""
+    draw, special = draft.draw, sorted(ways)[number % len(ways)]
     names = draw.sample(NAMES, draw.randint(4, 6))
-    edges = [(draw.choice(plain), "bench", names[0]), (first, draw.choice(["bench", names[0]]), names[1])]
+    edges = [(draw.choice(plain), "bench", names[0]), (special, draw.choice(["bench", names[0]]), names[1])]
     for at, name in enumerate(names[2:], 2):
         edges.append((draw.choice(plain), draw.choice(["bench", *names[:at]]), name))
+    for way, user, used in edges:
+        ways[way](draft, user, used)
     return edges
 
 
@@ -285,10 +288,7 @@ PYTHON_RUNS: Final = (
 def python_case(draw: random.Random, number: int) -> Case:
     """A package `lib`, and a benchmark that uses some of its modules."""
     draft = Draft(draw=draw)
-    first = sorted(PYTHON_WAYS)[number % len(PYTHON_WAYS)]
-    edges = _chosen(draw, ("import", "from", "as", "try", "decoy: comment", "decoy: nothing"), first)
-    for way, user, used in edges:
-        PYTHON_WAYS[way](draft, user, used)
+    edges = _drawn(draft, number, PYTHON_WAYS, ("import", "from", "as", "try", "decoy: comment", "decoy: nothing"))
     names = [*NAMES]
     for name in names:
         draft.files[f"lib/{name}.py"] = "\n".join(["VALUE = 1", "make = object", *draft.lines.get(name, []), ""])
@@ -300,7 +300,7 @@ def python_case(draw: random.Random, number: int) -> Case:
     draft.files["bench/run.py"] = f'{bench}\nprint("measured")\n'
     draft.files["bench/test_it.py"] = 'def test_it():\n    import bench.run\n    print("measured")\n'
     draft.files["README.md"] = "Read lib.\n"
-    is_pytest = first in ("conftest", "plugin", "pytest.ini")
+    is_pytest = edges[1][0] in ("conftest", "plugin", "pytest.ini")
     run = draw.choice([one for one in PYTHON_RUNS if "pytest" in one] if is_pytest else PYTHON_RUNS)
     run = run.replace("PLUGIN", names[draw.randrange(len(names))])
     chosen = (
@@ -308,7 +308,7 @@ def python_case(draw: random.Random, number: int) -> Case:
     )
     broken = draft.extra.get("shadow") or draw.choice([*chosen, "bench/__init__.py"])
     text = PYTHON_BROKEN + draft.files[broken]
-    return Case(name=f"python {number}: {first}", files=draft.files, run=run, broken=broken, text=text)
+    return Case(name=f"python {number}: {edges[1][0]}", files=draft.files, run=run, broken=broken, text=text)
 
 
 # Go: packages of one module, and one with a benchmark.
@@ -478,10 +478,8 @@ GO_RUNS: Final = (
 def go_case(draw: random.Random, number: int) -> Case:
     """A module with packages of one file each, and a package `bench`."""
     draft = Draft(draw=draw, files={"go.mod": f"module {MODULE}\n\ngo 1.21\n\n"})
-    first = sorted(GO_WAYS)[number % len(GO_WAYS)]
-    edges = _chosen(draw, ("import", "group", "named", "test", "decoy: comment", "decoy: nothing"), first)
-    for way, user, used in edges:
-        GO_WAYS[way](draft, user, used)
+    edges = _drawn(draft, number, GO_WAYS, ("import", "group", "named", "test", "decoy: comment", "decoy: nothing"))
+    for _, _, used in edges:
         draft.files[f"runs/{used}/main.go"] = f'package main\nimport _ "{MODULE}/{used}"\nfunc main() {{}}\n'
     for name in NAMES:
         code = [
@@ -507,7 +505,7 @@ def go_case(draw: random.Random, number: int) -> Case:
     is_syntax = draw.random() < 0.25
     text = f"{text}}}{{ // broken\n" if is_syntax else text + GO_BROKEN
     return Case(
-        name=f"go {number}: {first}",
+        name=f"go {number}: {edges[1][0]}",
         files=draft.files,
         run=run,
         build=draft.extra.get("build"),
@@ -628,10 +626,9 @@ def npm_case(draw: random.Random, number: int) -> Case:
     draft = Draft(
         draw=draw, files={"package.json": json.dumps({"name": "root", "private": True, "workspaces": ["packages/*"]})}
     )
-    first = sorted(NPM_WAYS)[number % len(NPM_WAYS)]
-    edges = _chosen(draw, ("require", "file of a package", "relative", "decoy: comment", "decoy: nothing"), first)
-    for way, user, used in edges:
-        NPM_WAYS[way](draft, user, used)
+    edges = _drawn(
+        draft, number, NPM_WAYS, ("require", "file of a package", "relative", "decoy: comment", "decoy: nothing")
+    )
     for name in NAMES:
         draft.files[f"packages/{name}/index.js"] = "\n".join(["#!/usr/bin/env node", *draft.lines.get(name, []), ""])
         manifest: dict[str, object] = {"name": f"@x/{name}", "version": "1.0.0", "main": "index.js"}
@@ -647,7 +644,7 @@ def npm_case(draw: random.Random, number: int) -> Case:
     chosen = [f"packages/{edges[1][2]}/index.js"] * 8 + [f"packages/{used}/index.js" for _, _, used in edges]
     broken = draft.extra.get("broken") or draw.choice(chosen)
     return Case(
-        name=f"npm {number}: {first}",
+        name=f"npm {number}: {edges[1][0]}",
         files=draft.files,
         build="npm install --offline --no-audit --no-fund",
         run=draw.choice(NPM_RUNS),
@@ -781,10 +778,9 @@ CARGO_RUNS: Final = (
 def cargo_case(draw: random.Random, number: int) -> Case:
     """A workspace of crates in `crates/`, and the crate `bench`."""
     draft = Draft(draw=draw)
-    first = sorted(CARGO_WAYS)[number % len(CARGO_WAYS)]
-    edges = _chosen(draw, ("dependency", "development", "of the system", "decoy: comment", "decoy: nothing"), first)
-    for way, user, used in edges:
-        CARGO_WAYS[way](draft, user, used)
+    edges = _drawn(
+        draft, number, CARGO_WAYS, ("dependency", "development", "of the system", "decoy: comment", "decoy: nothing")
+    )
     for name in (*NAMES, "bench"):
         own = {key.partition(" ")[2]: text for key, text in draft.extra.items() if key.startswith(f"{name} ")}
         manifest = CRATE.replace("NAME", name) + "".join(f"[{table}]\n{text}" for table, text in own.items())
@@ -802,7 +798,7 @@ def cargo_case(draw: random.Random, number: int) -> Case:
     broken = draft.extra.get("broken") or draw.choice(chosen)
     text = draft.files[broken] + CARGO_BROKEN + "// " + "long enough to be seen " * 9 + "\n"
     return Case(
-        name=f"cargo {number}: {first}", files=draft.files, run=draw.choice(CARGO_RUNS), broken=broken, text=text
+        name=f"cargo {number}: {edges[1][0]}", files=draft.files, run=draw.choice(CARGO_RUNS), broken=broken, text=text
     )
 
 

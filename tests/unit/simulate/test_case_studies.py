@@ -1,4 +1,4 @@
-"""Both case studies of the source [F11, 4.3]: its published figures by name, and the claims of its text."""
+"""METHODS 7. Both case studies of the source [F11, 4.3]: its published figures by name, and the claims of its text."""
 
 from functools import cache
 from pathlib import Path
@@ -154,7 +154,7 @@ def test_table_4_9_directions_of_every_column() -> None:
 
 
 def test_score_of_the_sources_example() -> None:
-    """5.61 s x 46% CPU x $10 -> 28.05 [METHODS, F11 4.3.2.3.1]."""
+    """5.61 s x 46% CPU x $10 -> 28.05 [METHODS 7, F11 4.3.2.3.1]."""
     assert 5.61 * level(0.46, (0.3, 0.6, 0.75)) * 10 == pytest.approx(28.05)
 
 
