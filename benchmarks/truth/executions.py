@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from benchmarks.truth.peers import PEERS
-from benchmarks.truth.recordings import Suite, read_suites, rows_of
+from benchmarks.truth.recordings import Suite, halves_of, read_suites, rows_of, stretch_of
 from benchmarks.truth.told import Told, by_files, lived, slower
 from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
@@ -115,7 +115,7 @@ def _of_files(suites: Mapping[str, Suite], way: str, folder: Path, *, count: int
         name = list(long)[index % len(long)]
         size = SIZES[index // len(long) % len(SIZES)]
         start = int(rng.integers(long[name].y.shape[1] - units + 1))
-        suite = _stretch(_sized(long[name], size, rng), start, units)
+        suite = stretch_of(_sized(long[name], size, rng), start, units)
         judged = partial(by_files, is_target=is_target, block=FILES[way].jobs, folder=folder)
         told = judged(suite)
         told_if, all_moved, named = {}, None, None
@@ -140,7 +140,7 @@ def _of_life(suites: Mapping[str, Suite], _way: str, folder: Path, *, count: int
         name = list(suites)[index % len(suites)]
         size = SIZES[index // len(suites) % len(SIZES)]
         suite, index = _sized(suites[name], size, rng), index + 1
-        suite = _stretch(suite, 0, min(suite.y.shape[1], max(count - made + 1, 2)))
+        suite = stretch_of(suite, 0, min(suite.y.shape[1], max(count - made + 1, 2)))
         row = np.zeros(len(suite.names), np.bool_)
         row[rng.integers(len(row))] = True
         tried = [(row, float(np.log1p(change))) for change in CHANGES]
@@ -181,11 +181,6 @@ def _of_quantity(suite: Suite, *, of_counts: bool) -> Suite:
 
 def _sized(suite: Suite, size: int, rng: np.random.Generator) -> Suite:
     return rows_of(suite, sorted(rng.permutation(len(suite.names))[:size]))
-
-
-def _stretch(suite: Suite, start: int, units: int) -> Suite:
-    chosen = slice(start, start + units)
-    return suite._replace(y=suite.y[:, chosen], samples=suite.samples[:, chosen])
 
 
 # Counts of draws.
@@ -264,8 +259,8 @@ def hash_of(paths: Sequence[Path]) -> str:
     return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()
 
 
-def of_way(paths: Sequence[Path], way: str, count: int, power: int) -> dict[str, Any]:
-    return counts(list(draws(read_suites(paths), way, count=count, power=power)))
+def of_way(suites: Mapping[str, Suite], way: str, count: int, power: int) -> dict[str, Any]:
+    return counts(list(draws(suites, way, count=count, power=power)))
 
 
 def main() -> None:
@@ -275,6 +270,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("corpora", type=Path, nargs="*", default=[OWN], metavar="CORPUS")
+    parser.add_argument("--mixed-with", type=Path, metavar="CORPUS", help="half of each suite from here")
     parser.add_argument("--draws", type=int, default=600, metavar="N", help="unchanged draws per way")
     parser.add_argument("--power", type=int, default=120, metavar="N", help="of these with changes, too")
     parser.add_argument("--ways", nargs="+", default=tuple(TITLES), choices=TITLES, metavar="WAY")
@@ -283,10 +279,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the counts and the table of docs/evidence")
     arguments = parser.parse_args()
     results: dict[str, Any] = {"corpora": hash_of(arguments.corpora), "ways": {}}
+    suites = read_suites(arguments.corpora)
+    if arguments.mixed_with:
+        suites = halves_of(suites, read_suites([arguments.mixed_with]))
     with ProcessPoolExecutor(max_workers=arguments.processes) as pool:
-        jobs = {
-            way: pool.submit(of_way, arguments.corpora, way, arguments.draws, arguments.power) for way in arguments.ways
-        }
+        jobs = {way: pool.submit(of_way, suites, way, arguments.draws, arguments.power) for way in arguments.ways}
         for way, job in jobs.items():
             if not (row := job.result())["draws"]:
                 continue  # no suite of the corpus is long enough

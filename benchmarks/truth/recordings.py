@@ -9,7 +9,8 @@ A corpus is a folder or file of executions that nobody changed:
 
 import csv
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -93,6 +94,41 @@ def _log_medians(samples: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         logs: Floats = np.log(np.nanmedian(samples, axis=2))
     return logs
+
+
+def halves_of(calm: Mapping[str, Suite], loud: Mapping[str, Suite]) -> dict[str, Suite]:
+    """Return suites of unlike noise: as many benchmarks of one corpus as of another, each in its order in time."""
+    units = min(suite.y.shape[1] for suite in calm.values())
+    stretches = (
+        (f"{name} {start}", stretch_of(suite, start, units))
+        for name, suite in loud.items()
+        for start in range(0, suite.y.shape[1] - units + 1, units)
+    )
+    pairs = zip(cycle(calm.items()), stretches)
+    return {
+        f"{first}, {second}": _joined(stretch_of(ours, 0, units), theirs) for (first, ours), (second, theirs) in pairs
+    }
+
+
+def _joined(calm: Suite, loud: Suite) -> Suite:
+    size = min(len(calm.names), len(loud.names))
+    calm, loud = rows_of(calm, range(size)), rows_of(loud, range(size))
+    most = max(calm.samples.shape[2], loud.samples.shape[2])
+    return Suite(
+        y=np.concatenate([calm.y, loud.y]),
+        names=(*(f"calm-{name}" for name in calm.names), *(f"loud-{name}" for name in loud.names)),
+        metrics=calm.metrics + loud.metrics,
+        samples=np.concatenate([_padded(calm.samples, most), _padded(loud.samples, most)]),
+    )
+
+
+def _padded(samples: Floats, count: int) -> Floats:
+    return np.pad(samples, ((0, 0), (0, 0), (0, count - samples.shape[2])), constant_values=np.nan)
+
+
+def stretch_of(suite: Suite, start: int, units: int) -> Suite:
+    chosen = slice(start, start + units)
+    return suite._replace(y=suite.y[:, chosen], samples=suite.samples[:, chosen])
 
 
 def rows_of(suite: Suite, rows: Sequence[int]) -> Suite:

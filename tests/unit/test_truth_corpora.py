@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.truth.executions import COUNTS, PAGE, RESULTS, SAMPLE, TITLES, draws, hash_of, written
 from benchmarks.truth.peers import PEERS
-from benchmarks.truth.recordings import TIME, Suite, read_suites, rows_of
+from benchmarks.truth.recordings import TIME, Suite, halves_of, read_suites, rows_of
 from benchmarks.truth.told import by_files, lived, slower
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +54,23 @@ def test_a_planted_change_is_in_what_the_reader_is_told(tmp_path: Path) -> None:
     calm = by_files(suite, is_target, np.arange(10), tmp_path)
     assert not calm.is_warned
     assert calm.holds_no_change.all()
+
+
+def test_a_mixed_suite_has_half_of_each_corpus_and_each_stretch_once() -> None:
+    def suite(rows: int, units: int, samples: int) -> Suite:
+        values = np.arange(rows * units * samples, dtype=float).reshape(rows, units, samples) + 1
+        names = tuple(f"b{row}" for row in range(rows))
+        return Suite(np.log(np.median(values, axis=2)), names, (TIME,) * rows, values)
+
+    calm, loud = suite(4, 3, 5), suite(2, 7, 2)
+    mixed = halves_of({"calm": calm}, {"loud": loud})
+    assert list(mixed) == ["calm, loud 0", "calm, loud 3"]
+    for start, one in zip((0, 3), mixed.values(), strict=True):
+        assert one.names == ("calm-b0", "calm-b1", "loud-b0", "loud-b1")
+        np.testing.assert_array_equal(one.y[:2], calm.y[:2])
+        np.testing.assert_array_equal(one.y[2:], loud.y[:, start : start + 3])
+        np.testing.assert_array_equal(one.samples[2:, :, :2], loud.samples[:, start : start + 3])
+        assert np.isnan(one.samples[2:, :, 2:]).all()
 
 
 def test_a_recorded_suite_lives_run_by_run(tmp_path: Path) -> None:
