@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.judge.estimate import estimate
+from perf_culprit.judge.execution_values import execution_values
 from perf_culprit.judge.metric_pairs import MetricPair, metric_families
 from perf_culprit.judge.paired_executions import executions_of
 from perf_culprit.judge.run_medians import MEDIAN_FACTOR
@@ -35,14 +36,16 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SuiteUnits:
-    """The units of m benchmarks. `values` (m, U) are medians, NaN where missing; `counts` (m, U) their sample counts.
+    """The units of m benchmarks. `counts` (m, U): their sample counts.
 
+    `values` (m, U): the `reduction` (m,) of their samples, mostly the median; NaN where missing.
     `is_logarithmic` (m,): the table holds logarithms; otherwise, for numbers that are not positive, multiples of the
     baseline's `size` (m,). `samples`: both sides' of each benchmark, baseline first, (2m rows).
     """
 
     places: tuple[Place, ...]
     values: Floats
+    reduction: tuple[str, ...]
     counts: Integers
     is_logarithmic: Booleans
     size: Floats
@@ -147,12 +150,20 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]]) ->
     columns = np.array([column[unit.place] for unit in flat])
     sizes = np.array([len(unit.samples) for unit in flat], dtype=np.intp)
     samples = Ragged(np.fromiter(chain.from_iterable(unit.samples for unit in flat), np.float64), sizes)
-    values, counts = np.full((len(pairs), len(places)), np.nan), np.zeros((len(pairs), len(places)), np.intp)
-    values[rows, columns], counts[rows, columns] = samples.medians(), sizes
+    kind, orientation = metric_families(pairs), np.array([_orientation(pair.metric) for pair in pairs])
+    is_in_rounds = bool(_rounds(set(places)))
+    reduced = execution_values(
+        samples,
+        (rows, columns),
+        rounds=np.array([place[0] for place in places]) if is_in_rounds else None,
+        kind=kind,
+        orientation=orientation,
+    )
+    values, counts = reduced.values, np.zeros((len(pairs), len(places)), np.intp)
+    counts[rows, columns] = sizes
     is_target = np.array([place[1] for place in places])
     squared = np.zeros_like(values)
     squared[rows, columns] = [unit.squared_error for unit in flat]
-    kind = metric_families(pairs)
     repeats = _repeats(values, kind)
     exact = _are_exact(pairs) | repeats
     location, is_logarithmic, size = _locations(values, exact, is_target)
@@ -160,6 +171,7 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]]) ->
     return SuiteUnits(
         places=places,
         values=values,
+        reduction=reduced.reduction,
         counts=counts,
         is_logarithmic=is_logarithmic,
         size=size,
@@ -171,7 +183,7 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]]) ->
             sampling_variance=squared / np.where(values == 0, np.inf, values**2) if squared.any() else None,
             scatter=_scatter(samples, (rows, columns), values),
             kind=kind,
-            orientation=np.array([_orientation(pair.metric) for pair in pairs]),
+            orientation=orientation,
             is_exact=exact,
             repeats=repeats,
         ),

@@ -16,6 +16,7 @@ from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import EXACT, untested
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.paired_executions import least_rounds, rounds_that_show
+from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of, without_copies
 from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
@@ -71,9 +72,10 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     rows = _Rows.of(suite, judgement, options, effects)
     for row, index in enumerate(kept):
         evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
-    notes = (because(Remark.SAME_CONTENT, count=copies),) if copies else ()
+    notes = [because(Remark.SAME_CONTENT, count=copies)] if copies else []
+    notes += [because(Remark.REDUCED, reduction=one) for one in sorted(set(suite.reduction) - {MEDIAN})]
     return Assessed(
-        [evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, suite, options), notes
+        [evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, suite, options), tuple(notes)
     )
 
 
@@ -229,14 +231,15 @@ def _sides(suite: SuiteUnits, moments: Moments) -> tuple[list[Side], list[Side]]
         [
             Side(
                 value=center,
-                statistic="median",
+                statistic=reduction,
                 mean=mean,
                 median=median,
                 standard_deviation=deviation if count > 1 else None,
                 count=int(count),
                 runs=units,
             )
-            for center, units, mean, median, deviation, count in zip(
+            for reduction, center, units, mean, median, deviation, count in zip(
+                suite.reduction,
                 centers[side].tolist(),
                 runs[side].tolist(),
                 *(column[side::2].tolist() for column in columns),

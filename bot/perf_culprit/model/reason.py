@@ -166,6 +166,7 @@ class Remark(StrEnum):
     SUITE_MOVED = "suite_moved"
     SUITE_LEFT_IN = "suite_left_in"
     SUITE_LEFT_OUT = "suite_left_out"
+    REDUCED = "reduced"
     NAMES_ALIKE = "names_alike"
     CATEGORY_ASSIGNED = "category_assigned"
     CATEGORY_LEFT_BEFORE = "category_left_before"

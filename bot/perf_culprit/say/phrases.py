@@ -211,6 +211,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
     Remark.SUITE_LEFT_OUT: "all benchmarks moved together by {change:+%}, as machines do; the changes leave it out",
+    Remark.REDUCED: (
+        "each execution counts by the {reduction} of its samples: executions of a round, whatever their side, differ "
+        "least by it"
+    ),
     Remark.NAMES_ALIKE: "no metric is on both sides; these names look alike: {alike}",
     Remark.INHERITED_LEVEL: (
         "{benchmark} ({metric:prose}) got worse on the base branch[ at {commit}]: compared with the runs since"

@@ -1,5 +1,6 @@
 """Rows of unequal length in one flat array, so that a suite is computed at once instead of metric by metric."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,13 +91,18 @@ class Ragged:
         return self.sums() / self.sizes
 
     def medians(self) -> Floats:
-        """Median of each row; rows of equal length are one matrix, so each distinct length needs one partial sort."""
-        medians = np.empty(len(self.sizes))
+        return self._by_matrix(lambda matrix: np.median(matrix, axis=1, overwrite_input=True))
+
+    def quantiles(self, share: float) -> Floats:
+        return self._by_matrix(lambda matrix: np.quantile(matrix, share, axis=1))
+
+    def _by_matrix(self, reduce: Callable[[Floats], Floats]) -> Floats:
+        """Rows of equal length are one matrix, so each distinct length needs one partial sort."""
+        reduced = np.empty(len(self.sizes))
         for size in np.unique(self.sizes):
             rows = self.sizes == size
-            matrix = self.values[np.repeat(rows, self.sizes)].reshape(-1, size)
-            medians[rows] = np.median(matrix, axis=1, overwrite_input=True)
-        return medians
+            reduced[rows] = reduce(self.values[np.repeat(rows, self.sizes)].reshape(-1, size))
+        return reduced
 
 
 def pooled(parts: Moments, sizes: Integers) -> Moments:
