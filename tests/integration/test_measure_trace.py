@@ -7,8 +7,9 @@ import pytest
 
 from perf_culprit.cli.entry import main
 from perf_culprit.model.call_tree import Profile, decode_profile
+from perf_culprit.model.report import decode_tree_comparison
 from tests.support.interpreters import newer_interpreter
-from tests.support.measured_repository import Commit, measured_repository
+from tests.support.measured_repository import COUNTER, RUN, Commit, measured_repository
 
 LIBRARY = """
 def tiny(number):
@@ -71,3 +72,73 @@ def test_a_command_without_python_ends_with_no_data(
 ) -> None:
     assert measure(repository, tmp_path / "out", "echo 1 ||") == 3
     assert "left a trace" in capsys.readouterr().err
+
+
+# `--trace auto`: only after something got or looks worse, and without an influence on the verdict.
+
+TRACED = f"{RUN}; {{python}} bench.py > /dev/null"
+
+
+def measure_auto(
+    levels: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *more: str, run: str = TRACED
+) -> int:
+    monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
+    files = [{"bench.py": BENCHMARK, "lib.py": LIBRARY.format(extra=extra)} for extra in ("pass", "slow()")]
+    commits = {f"c{i}": Commit(level=level, files=files[i]) for i, level in enumerate(levels)}
+    measured_repository(tmp_path / "repository", commits)
+    where = ["--repo", str(tmp_path / "repository"), "--output", str(tmp_path / "out"), "--commits", "HEAD~1", "HEAD"]
+    command = ["--run", run.format(python=newer_interpreter()), "--environment", COUNTER, "--warmup", "0"]
+    return main(["measure", *where, *command, "--trace", "auto", "--trace-repetitions", "2", *more])
+
+
+def test_what_got_slower_is_traced_and_the_commit_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure_auto((1000, 1500), tmp_path, monkeypatch, "--trace-full") == 0
+    comparison = decode_tree_comparison((tmp_path / "out" / "diagnosis.json").read_bytes(), place="it")
+    assert (comparison.subject, comparison.author) == ("commit c1", "Ada")
+    assert comparison.commit == comparison.head
+    output = capsys.readouterr().out
+    assert "1 benchmark got worse" in output
+    assert "Most likely through" in output
+    assert "commit c1 by Ada." in output
+    assert "lib.slow" in output
+
+
+@pytest.mark.parametrize(("levels", "word"), [((1000, 1000), "unchanged"), ((1500, 1000), "better")])
+def test_nothing_is_traced_without_a_change_for_the_worse(
+    levels: tuple[int, int],
+    word: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "diagnosis.json").write_text("of an earlier measurement")
+    assert measure_auto(levels, tmp_path, monkeypatch) == 0
+    output = capsys.readouterr()
+    assert word in output.out.lower()
+    assert "\ntracing " not in f"{output.out}{output.err}"
+    assert not (tmp_path / "out" / "diagnosis.json").exists()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [((), RUN, "no Python process"), (("--minutes", "0.001"), TRACED, "s of the minutes were left; raise --minutes")],
+)
+def test_a_trace_that_fails_says_why_and_leaves_the_verdict(
+    case: tuple[tuple[str, ...], str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    more, run, why = case
+    assert measure_auto((1000, 9000), tmp_path, monkeypatch, *more, run=run) == 0
+    output = capsys.readouterr().out
+    assert "1 benchmark" in output
+    assert " worse" in output
+    assert "The function is not known:" in output
+    assert why in output
+    report = decode_tree_comparison((tmp_path / "out" / "diagnosis.json").read_bytes(), place="it")
+    assert not report.services
+    assert report.subject == "commit c1"

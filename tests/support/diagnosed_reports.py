@@ -10,6 +10,8 @@ from perf_culprit.model.report import Report, TreeComparison
 from tests.support.compared_trees import Tree
 from tests.support.reports import BASE_COMMIT, HEAD_COMMIT, every_conclusion
 
+SUBJECT = "Compile each pattern where it is used"
+
 COMPILE = "parse>Parser.tokenize>compile_regex"
 BEFORE = {
     "parse": 0.4,
@@ -44,7 +46,12 @@ def diagnosis(names: dict[str, str] | None = None) -> TreeComparison:
         path="src/parser.py", qualified_name="Parser.tokenize", kind=ChangeKind.CHANGED, first_line=41, last_line=67
     )
     touched = Touched(base=BASE_COMMIT, head=HEAD_COMMIT, functions=(function,))
-    return replace(compare_profiles(sides[0], sides[1], touched=touched), commit=HEAD_COMMIT)
+    return replace(
+        compare_profiles(sides[0], sides[1], touched=touched),
+        commit=HEAD_COMMIT,
+        subject=SUBJECT,
+        author="Ada Lovelace",
+    )
 
 
 def diagnosed(comparison: TreeComparison | None = None) -> Report:

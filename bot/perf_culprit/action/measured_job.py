@@ -151,8 +151,12 @@ def _diagnosed(job: Job, compared: Compared) -> Compared:
 
     report = compared.report
     for name in job.inputs.diagnosis_files:
+        file = job.context.workspace / name
+        if not file.exists():  # nothing got or looks worse, so `measure --trace auto` wrote none
+            job.log.say(f"no diagnosis: {name} is not there")
+            continue
         try:
-            report = with_diagnosis(report, str(job.context.workspace / name))
+            report = with_diagnosis(report, str(file))
         except BotError as error:
             job.log.tell(LogLevel.WARNING, f"no diagnosis: {error}")
     return replace(compared, report=report)

@@ -27,6 +27,18 @@ ROUNDS: Final = 7
 MOST_ROUNDS: Final = 20
 Affected = Literal["off", "suites", "benchmarks"]
 SoughtDirection = Literal["any", "worse", "better"]
+Trace = Literal["always", "auto", "off"]
+ALWAYS: Final = "always"
+AUTO: Final = "auto"
+
+
+def as_trace(text: str) -> str:
+    """When to trace; an option without a value means always."""
+    if text not in ("", *get_args(Trace)):
+        raise ValueError(f"{text!r} is not one of {', '.join(get_args(Trace))}")
+    return text or ALWAYS
+
+
 Only = Annotated[
     tuple[str, ...], Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)")
 ]
@@ -72,7 +84,15 @@ class Measure(
     until_decided: Annotated[bool, Option("--until-decided", "stop as soon as every change is proven or excluded")] = (
         False
     )
-    trace: Annotated[bool, Option("--trace", "then trace the Python command to see which methods got slower")] = False
+    trace: Annotated[
+        str,
+        Option(
+            "--trace [WHEN]",
+            "trace afterwards, to see which methods got slower: always (no WHEN), auto (what got or looks worse, in "
+            "--minutes) or off",
+            convert=as_trace,
+        ),
+    ] = "off"
     trace_repetitions: Annotated[int, Option("--trace-repetitions N", "repetitions per level (default: 10)")] = 10
     trace_budget: Annotated[
         float, Option("--trace-budget SECONDS", "time for executions per commit (default: 60)", convert=as_seconds)

@@ -15,12 +15,19 @@ from perf_culprit.explain.changed_code import touched_by_commit, touched_code
 from perf_culprit.explain.compare_trees import compare_logs, compare_profiles
 from perf_culprit.explain.tracer.trace_profile import encode_trace
 from perf_culprit.files import replace_file
+from perf_culprit.flows.compared_commits import commits_between
 from perf_culprit.machine.this_machine import TracePlan, trace_commits
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.call_tree import Diagnosis, ProfileReading, Touched, decode_costs
 from perf_culprit.model.json_files import format_of
 from perf_culprit.model.reason import Caveat, Reason, because
-from perf_culprit.model.report import Report, TreeComparison, decode_tree_comparison, encode_tree_comparison
+from perf_culprit.model.report import (
+    MOST_TEXT,
+    Report,
+    TreeComparison,
+    decode_tree_comparison,
+    encode_tree_comparison,
+)
 from perf_culprit.progress import doing
 from perf_culprit.read.logs.log_pattern import load_pattern
 from perf_culprit.read.logs.log_reader import ReadLog, read_log
@@ -41,7 +48,15 @@ def diagnose_revisions(asked: Diagnose) -> TreeComparison:
         effect = parse_change(asked.minimum_effect, name="--minimum-effect")
         settings = dataclasses.replace(settings, minimum_effect=effect)
     comparison = _of_profiles(asked, settings, touched) if asked.pattern is None else _of_logs(asked, settings, touched)
-    return replace(comparison, commit=touched.head if touched is not None and asked.commit is not None else None)
+    if touched is None or asked.commit is None:
+        return replace(comparison, commit=None)
+    return _with_commit(comparison, asked.repository, touched.head)
+
+
+def _with_commit(comparison: TreeComparison, repository: Path, commit: str) -> TreeComparison:
+    author, *_ = git.authorship(repository, commit)
+    ((_, subject),) = git.headlines(repository, [commit]).values()
+    return replace(comparison, commit=commit, subject=subject[:MOST_TEXT], author=author[:MOST_TEXT])
 
 
 def flame_graph(comparison: TreeComparison, *, is_page: bool) -> bytes:
@@ -118,6 +133,7 @@ def _touched(asked: Diagnose) -> Touched | None:
 
 TRACE_SUFFIX: Final = "-trace.json"
 DIAGNOSIS_NAME: Final = "diagnosis"
+DIAGNOSIS_FILE: Final = f"{DIAGNOSIS_NAME}.json"
 
 
 def write_traces(
@@ -136,24 +152,49 @@ def diagnose_traces(
 ) -> tuple[Path, ...]:
     """Compare each target's trace with the baseline's, and add the code changed in between. Write a file per target.
 
-    If the target is the baseline's child, it is the commit that introduced the change.
+    If one commit alone lies in between, it introduced the change.
     """
     (_, base), *targets = commits.items()
     before, *after = traces
     files = []
     for (name, head), trace in zip(targets, after, strict=True):
-        is_child = git.parents(repository, head) == (base,)
+        commit = _only_commit(repository, base, head)
         comparison = diagnose_revisions(
             Diagnose(
                 baseline=(str(before),),
                 target=(str(trace),),
                 format="perf_culprit_trace",
                 repository=repository,
-                commit=head if is_child else None,
-                base=None if is_child else base,
-                head=None if is_child else head,
+                commit=commit,
+                base=None if commit else base,
+                head=None if commit else head,
             )
         )
         files.append(output / f"{name.replace('target', DIAGNOSIS_NAME)}.json")
         replace_file(files[-1], encode_tree_comparison(comparison))
     return tuple(files)
+
+
+def write_untraced(repository: Path, *, base: str, head: str, why: Reason, output: Path) -> Path:
+    """Write a comparison of nothing, which says why there are no call trees, and names the commit if it is known."""
+    settings = ComparisonSettings()
+    comparison = TreeComparison(
+        services=(),
+        suspects=(),
+        base=base,
+        head=head,
+        alpha=settings.alpha,
+        minimum_effect=settings.minimum_effect,
+        notes=(why,),
+    )
+    if commit := _only_commit(repository, base, head):
+        comparison = _with_commit(comparison, repository, commit)
+    file = output / DIAGNOSIS_FILE
+    replace_file(file, encode_tree_comparison(comparison))
+    return file
+
+
+def _only_commit(repository: Path, base: str, head: str) -> str | None:
+    """Return the only commit that `head` adds to `base`, apart from merges."""
+    added = [one for one in commits_between(repository, base=base, head=head) if len(git.parents(repository, one)) < 2]
+    return added[0] if len(added) == 1 else None

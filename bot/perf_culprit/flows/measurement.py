@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit import git
-from perf_culprit.commands.measure_requests import MOST_ROUNDS, ROUNDS, Measure
+from perf_culprit.commands.measure_requests import AUTO, MOST_ROUNDS, ROUNDS, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
 from perf_culprit.flows.compare import (
@@ -26,7 +26,13 @@ from perf_culprit.flows.compare import (
     with_changed_files,
 )
 from perf_culprit.flows.compared_commits import event_ends
-from perf_culprit.flows.diagnose import diagnose_traces, write_traces
+from perf_culprit.flows.diagnose import (
+    DIAGNOSIS_FILE,
+    diagnose_traces,
+    with_diagnosis,
+    write_traces,
+    write_untraced,
+)
 from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
@@ -41,15 +47,23 @@ from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact
+from perf_culprit.model.reason import Caveat, Reason, because
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import HARNESS, Cost, Environment, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
+from perf_culprit.say.reason_text import sentence
 
 EXECUTIONS: Final = 2  # per side in a round
 COUNT_ROUNDS: Final = 1  # counts and sizes repeat; the second execution of each side shows that they do
 LOG_NAME: Final = "log.txt"
+# `--trace auto` keeps this share of the minutes for traces.
+TRACE_SHARE: Final = 0.1
+# Budgets of a commit that traces may take together: levels of both commits, samples of both, the baseline once more.
+TRACE_BUDGETS: Final = 5
+# The fewest executions of a trace of two commits: without hooks, the structure, and three repetitions.
+FEWEST_TRACED: Final = 10
 # Writing files takes at most this share of a measurement's time. After a round, each file is written whole.
 WRITING_SHARE: Final = 0.05
 
@@ -77,7 +91,7 @@ class MeasurePlan:
     @property
     def trace(self) -> TracePlan | None:
         asked = self.asked
-        if not asked.trace:
+        if asked.trace == "off":
             return None
         return TracePlan(
             repetitions=asked.trace_repetitions,
@@ -209,7 +223,7 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
             raise
         fault = error
         measurement.write()
-    return measurement.measured(repository, output, fault=fault)
+    return measurement.measured(fault=fault)
 
 
 def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measured:
@@ -249,13 +263,16 @@ class _Measurement:
         self._limit = math.inf if plan.asked.minutes is None else 60 * plan.asked.minutes
         self._began = self._written = time.monotonic()
         self._writing_seconds = 0.0
+        # The rounds' own part of the time.
+        self._rounds_limit = self._limit * (1 - TRACE_SHARE * (plan.asked.trace == AUTO))
         # A second measurement has as many rounds.
-        self._pace = Pace(deadline=self._began + self._limit / (1 + plan.asked.confirm))
+        self._pace = Pace(deadline=self._began + self._rounds_limit / (1 + plan.asked.confirm))
         self._lines: Mapping[str, str] = {}
         self._is_decided = False
         self._report: Report | None = None
         self._flagged: tuple[str, ...] = ()
         self._traces: tuple[Path, ...] = ()
+        self._diagnoses: tuple[Path, ...] = ()
         self._lost_harness = ""
 
     @property
@@ -280,8 +297,48 @@ class _Measurement:
         if self._plan.asked.confirm:
             self._confirm(workplace, output)
         if self._plan.trace is not None:
-            checkouts = {side.name: side.checkout for side in self._sides}
-            self._traces = write_traces(workplace, checkouts, plan=self._plan.trace, output=output, say=self._say)
+            self._trace(workplace, self._plan.trace, output)
+
+    def _trace(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
+        """Trace all commits; by `auto` only if something got or looks worse, and whatever happens is no error."""
+        if self._plan.asked.trace != AUTO:
+            self._traced(workplace, plan, output)
+            return
+        (output / DIAGNOSIS_FILE).unlink(missing_ok=True)
+        report = self._confirmed(self._report or self._judged())
+        names = () if report is None else flagged(report)
+        if not names:
+            return
+        left = self._began + self._limit - time.monotonic()
+        seconds = [side.run.cost.seconds / max(side.run.cost.executions, 1) for side in self._sides]
+        each = sum(seconds) / len(seconds)
+        if left < FEWEST_TRACED * each:
+            self._untraced(because(Caveat.NO_TIME_TO_TRACE, left=max(left, 0.0), each=each), output)
+            return
+        self._say(f"tracing {counted(len(names), 'benchmark')} that got or may have got worse")
+        variables = {side.name: self._variables(side, names) for side in self._sides}
+        budget_s = min(plan.budget_s, left / TRACE_BUDGETS)
+        try:
+            self._traced(workplace, replace_commands(plan, budget_s=budget_s, variables=variables), output)
+        except BotError as error:
+            self._untraced(because(Caveat.NOT_TRACED, why=error.message, next=error.next_step), output)
+        except Exception as error:  # noqa: BLE001 - a trace must not cost the verdict
+            self._untraced(because(Caveat.NOT_TRACED, why=f"{type(error).__name__}: {error}"[:300]), output)
+
+    def _traced(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
+        checkouts = {side.name: side.checkout for side in self._sides}
+        self._traces = write_traces(workplace, checkouts, plan=plan, output=output, say=self._say)
+        self._diagnoses = diagnose_traces(
+            self._plan.asked.repository, self._commits, traces=self._traces, output=output
+        )
+
+    def _untraced(self, why: Reason, output: Path) -> None:
+        self._say(f"not traced: {sentence(why)}")
+        baseline, target = self._sides
+        file = write_untraced(
+            self._plan.asked.repository, base=baseline.commit, head=target.commit, why=why, output=output
+        )
+        self._diagnoses = (file,)
 
     def _take_harness(self, workplace: Workplace) -> None:
         """Use the head's benchmarks for all sides. If one side does not run with them, each keeps its own."""
@@ -423,7 +480,7 @@ class _Measurement:
             # Start afresh if there are no files, or those of another measurement.
             with suppress(UsageError, DataError):
                 resume(self._again, facts)
-        self._pace.deadline = self._began + self._limit
+        self._pace.deadline = self._began + self._rounds_limit
         self._fill(workplace, self._again, (), names=self._flagged)
         self.write()
 
@@ -444,21 +501,29 @@ class _Measurement:
         self._written = time.monotonic()
         self._writing_seconds = self._written - begun
 
-    def measured(self, repository: Path, output: Path, *, fault: BotError | KeyboardInterrupt | None) -> Measured:
-        report = self._report or self._judged()
-        confirmed = all(side.rounds >= self._plan.rounds for side in self._again)
-        if report is not None and self._again and confirmed:
-            baseline, target = self._again
-            report = confirm_report(report, baseline=paired(baseline.run), again=target.run, config=self._config)
+    @property
+    def _is_confirmed(self) -> bool:
+        return all(side.rounds >= self._plan.rounds for side in self._again)
+
+    def _confirmed(self, report: Report | None) -> Report | None:
+        """Return the report after the second measurement, if there is a whole one."""
+        if report is None or not self._again or not self._is_confirmed:
+            return report
+        baseline, target = self._again
+        return confirm_report(report, baseline=paired(baseline.run), again=target.run, config=self._config)
+
+    def measured(self, *, fault: BotError | KeyboardInterrupt | None) -> Measured:
+        confirmed = self._is_confirmed
+        report = self._confirmed(self._report or self._judged())
+        if report is not None and self._diagnoses:
+            report = with_diagnosis(report, str(self._diagnoses[0]))
         has_all = self._is_decided or self.rounds >= self._plan.rounds
         return Measured(
             files=tuple(side.file for side in self._sides),
             rounds=self.rounds,
             report=report,
             traces=self._traces,
-            diagnoses=diagnose_traces(repository, self._commits, traces=self._traces, output=output)
-            if self._traces
-            else (),
+            diagnoses=self._diagnoses,
             flagged=self._flagged,
             # An unfinished second measurement would leave every flagged benchmark undecided.
             confirm=tuple(side.file for side in self._again) if confirmed else (),

@@ -104,7 +104,7 @@ def _values(choice: Choice) -> dict[str, Any]:
         "steps": [dict(step) for step in choice.steps],
         "services": dict(choice.services),
         "install": _install(choice),
-        "measure": f"perf-culprit measure {given} --until-decided --minutes {MINUTES} --output measured",
+        "measure": f"perf-culprit measure {given} --until-decided --minutes {MINUTES} --trace auto --output measured",
         "artifact": f"perf-culprit-report-{suite}" if suite else "perf-culprit-report",
         "setup": choice.setup,
         "since": choice.since,

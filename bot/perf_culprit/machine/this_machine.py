@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -63,7 +63,8 @@ class TracePlan:
     """`full`: follow every path, not only the costly ones. `include`: further modules or packages to follow.
 
     `at`: the function where the trace begins, as `package.module:function`. `budget_s`: the time for executions per
-    commit. Sampling gets the same time again if the budget ends a trace by levels.
+    commit. Sampling gets the same time again if the budget ends a trace by levels. `variables`: those that the command
+    gets in addition, by the commit's name.
     """
 
     repetitions: int = TRACE_REPETITIONS
@@ -71,6 +72,7 @@ class TracePlan:
     full: bool = False
     include: tuple[str, ...] = ()
     at: str | None = None
+    variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def trace_commits(
@@ -86,7 +88,7 @@ def trace_commits(
     def traced(name: str, follow: frozenset[tuple[str, ...]], *, is_sampled: bool | None = None) -> Trace:
         try:
             return trace_command(
-                lambda variables: _execute(workplace, commits[name], variables),
+                lambda variables: _execute(workplace, commits[name], {**plan.variables.get(name, {}), **variables}),
                 root=workplace.tree(commits[name]),
                 # Use the same name in all commits, so that they can be compared.
                 service="benchmark",

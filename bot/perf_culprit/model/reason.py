@@ -245,6 +245,8 @@ class Caveat(StrEnum):
     LINES_UNUSED = "lines_unused"
     RECORDS_UNUSED = "records_unused"
     FILE_DAMAGED = "file_damaged"
+    NOT_TRACED = "not_traced"
+    NO_TIME_TO_TRACE = "no_time_to_trace"
 
 
 class AuditReason(StrEnum):

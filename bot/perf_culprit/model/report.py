@@ -187,6 +187,10 @@ class SuspectShare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     share: float
 
 
+# Characters that a comparison keeps of a commit's subject and of its author.
+MOST_TEXT: Final = 200
+
+
 class TreeComparison(
     msgspec.Struct,
     frozen=True,
@@ -199,7 +203,8 @@ class TreeComparison(
     """The comparison of the call trees of two revisions, from `base` to `head`.
 
     `suspects` come most suspicious first. `impacted` has every service of the target, largest share first. `commit`
-    introduced the change, if known. `touched` counts the functions that the commits changed; null without a repository.
+    introduced the change, if known; `subject` is its message's first line. Without `services`, `notes` say why.
+    `touched` counts the functions that the commits changed; null without a repository.
     `added_methods` are in the target's trees alone, `removed_methods` in the baseline's. `touched_methods` says what
     the commits did with the source of these, and of the suspects and their callers.
     `answer` is slower if any service is, else undecided if any is.
@@ -217,6 +222,8 @@ class TreeComparison(
     added_services: tuple[str, ...] = ()
     removed_services: tuple[str, ...] = ()
     commit: str | None = None
+    subject: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)] | None = None
+    author: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)] | None = None
     base: str | None = None
     head: str | None = None
     touched: int | None = None

@@ -76,6 +76,7 @@ NAMES: Final = 10
 NOTES: Final = 10
 PATH_NAMES: Final = 12
 SHOWN_SHARES: Final = 5
+SUBJECT_LIMIT: Final = 80
 NEW_CALLEES: Final = 2
 _SUSPECTS: Final = (
     Column(name="suspect", role=Role.NAME),
@@ -297,13 +298,31 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
 
 
 def through(report: Report, *, repository_url: str | None) -> Text | None:
-    """Return the commit for the headline, if it is known and its call trees do not contradict it."""
+    """Return the commit with its subject and author, if it is known and its call trees do not contradict it."""
     diagnosis = report.diagnosis
-    if diagnosis is None or diagnosis.commit is None or report.conclusion is not Conclusion.REGRESSION:
+    looks_worse = any(one.looks_worse for one in report.findings)
+    if diagnosis is None or diagnosis.commit is None or not (looks_worse or _is_regression(report)):
         return None
     if diagnosis.answer is Answer.NOT_SLOWER:
         return None
-    return words("most likely through {}", Commit(diagnosis.commit, repository_url))
+    commit: Text = Commit(diagnosis.commit, repository_url)
+    if diagnosis.subject:
+        commit = words("{} {}", commit, Name(diagnosis.subject, SUBJECT_LIMIT))
+    if diagnosis.author:
+        commit = words("{} by {}", commit, Name(diagnosis.author))
+    return words("{} {}.", Safe("Most likely through" if _is_regression(report) else "If so, through"), commit)
+
+
+def _is_regression(report: Report) -> bool:
+    return report.conclusion is Conclusion.REGRESSION
+
+
+def untraced(report: Report) -> Text | None:
+    """Return why there are no call trees, if something has tried to record them."""
+    diagnosis = report.diagnosis
+    if diagnosis is None or diagnosis.services:
+        return None
+    return words("{} {}", Strong(Safe("The function is not known:")), joined("; ", [*map(worded, diagnosis.notes)]))
 
 
 def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
@@ -322,7 +341,7 @@ def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
 
 def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:
     comparison = report.diagnosis
-    if comparison is None:
+    if comparison is None or not comparison.services:
         return
     suspects = shown_suspects(comparison)
     parts = [*_picture(comparison), *_suspects(comparison, most=SUSPECT_ROWS, repository_url=repository_url)]

@@ -10,7 +10,7 @@ from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdi
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import OF_ONE_MACHINE, EnvironmentChange, MetricKey, is_package
-from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, where_to_look
+from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, untraced, where_to_look
 from perf_culprit.say.charts import strips
 from perf_culprit.say.document import (
     NOTHING,
@@ -104,8 +104,9 @@ def render_short(report: Report) -> str:
 def comparison_document(report: Report, options: PageOptions) -> Document:
     sections = split(report)
     nodes: list[Node] = [
-        _heading(report, sections, options),
+        _heading(report, sections),
         paragraph(_next_step(report, sections, options)),
+        *_origin_of_change(report, options),
         *_remarks(report, sections),
     ]
     if report.conclusion is Conclusion.NOT_AFFECTED:
@@ -131,12 +132,9 @@ def comparison_document(report: Report, options: PageOptions) -> Document:
     return Document(nodes=tuple(nodes), more_at=words("the {} or {}", job, file), marker=options.marker)
 
 
-def _heading(report: Report, sections: Sections, options: PageOptions) -> Heading:
+def _heading(report: Report, sections: Sections) -> Heading:
     told = headline(report, sections)
     text: Text = Safe(told.text)
-    if (commit := through(report, repository_url=options.repository_url)) is not None:
-        slowdown = "; the slowdown" if sections.improvements or sections.suspected else ","
-        text = words("{}{} {}", text, Safe(slowdown), commit)
     if report.suite != "default":
         text = words("{} in {}", text, Name(report.suite))
     if report.reference is not None:
@@ -155,6 +153,13 @@ def _next_step(report: Report, sections: Sections, options: PageOptions) -> Text
     which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
     subject = words("{} {}.", _named(step.subject, sections), Safe(step.effect))
     return words("{}{} {}", which, Strong(subject), told)
+
+
+def _origin_of_change(report: Report, options: PageOptions) -> Iterator[Paragraph]:
+    if (commit := through(report, repository_url=options.repository_url)) is not None:
+        yield paragraph(commit)
+    if (why := untraced(report)) is not None:
+        yield paragraph(why)
 
 
 def _weak(findings: Sequence[Finding], sections: Sections) -> Text:

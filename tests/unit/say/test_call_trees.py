@@ -22,7 +22,7 @@ from perf_culprit.say.comment import COMMENT_LIMIT_CHARACTERS, render_markdown
 from perf_culprit.say.comparison import PageOptions, render_text
 from perf_culprit.say.report_parts import remarks
 from tests.support.compared_trees import Tree
-from tests.support.diagnosed_reports import diagnosed, diagnosis
+from tests.support.diagnosed_reports import SUBJECT, diagnosed, diagnosis
 from tests.support.hostile import _PIECES
 from tests.support.reports import every_conclusion
 
@@ -113,8 +113,8 @@ def costs_of(method: str) -> MethodCosts:
 def test_a_terminal_shows_suspects_services_and_costs_as_the_comment_does() -> None:
     report = replace(every_conclusion()["regression-fails"], diagnosis=diagnosis(), costs=costs_of("n"))
     lines = render_text(report, colour=False, width=100).splitlines()
-    assert "most likely through" in lines[0]
     assert "Look first at" in lines[2]
+    assert lines[4] == f"Most likely through a1b2c3d {SUBJECT} by Ada Lovelace."
     for start in ("Suspects:", "Why these:", "Impact: ", "Only this revision: "):
         assert sum(line.startswith(start) for line in lines) == 1, start
     assert any(line.startswith("• nx") for line in lines)
