@@ -41,7 +41,7 @@ def test_four_analyses_cost_what_one_may() -> None:
     uncorrected = corrected = 0
     for _ in range(TRIALS):
         samples = np.exp(rng.normal(0, 0.03, (2, 2 * ROUNDS)))
-        parts = (samples[:, : 2 * rounds] for rounds in analysis_rounds(ROUNDS, analyses=LOOKS))
+        parts = (samples[:, : 2 * rounds] for rounds in analysis_rounds(ROUNDS, analyses=LOOKS, first=3))
         alarms = [part for part in parts if is_alarm(part, analyses=1)]
         uncorrected += bool(alarms)
         corrected += any(is_alarm(part, analyses=LOOKS) for part in alarms)

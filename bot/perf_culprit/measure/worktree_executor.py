@@ -27,10 +27,11 @@ def interleaved(sides: Sequence[T], *, rounds: int) -> Iterator[tuple[int, T]]:
             yield number, side
 
 
-def analysis_rounds(rounds: int, *, analyses: int) -> tuple[int, ...]:
-    """The rounds after which the numbers are judged: spaced as evenly as possible, always including the last."""
-    count = min(analyses, rounds)
-    return tuple(-(-rounds * number // count) for number in range(1, count + 1))
+def analysis_rounds(rounds: int, *, analyses: int, first: int) -> tuple[int, ...]:
+    """The rounds after which a change can be proven: from `first` on by equal factors, always including the last."""
+    first = min(first, rounds)
+    steps = max(analyses - 1, 1)
+    return tuple(sorted({rounds, *(round(first * (rounds / first) ** (step / steps)) for step in range(analyses))}))
 
 
 # The choice of the metric and benchmark to follow through the commits.
