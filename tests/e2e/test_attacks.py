@@ -50,8 +50,8 @@ def test_wanted_the_token_by_a_process_that_stays_got_none(project: Project, tmp
     if guarded:
         script = script.replace("#!/bin/sh\n", f"#!/bin/sh\n{spy}", 1)
     else:
-        steps = project.files["perf"]["jobs"]["perf"]["steps"]
-        steps.insert(-1, {"run": spy})
+        steps = project.files["perf"]["jobs"]["measure"]["steps"]
+        steps.insert(-2, {"run": spy})
     project.runner.programs = {"pytest": script}
     pull = project.open_pull(7, base=project.main, level=LEVEL, merged_level=LEVEL)
     outcome = project.run_pull(pull)

@@ -358,7 +358,7 @@ def test_a_killed_search_loses_at_most_the_running_round(repository: Path, tmp_p
     assert len(kept) >= 4
     assert worktrees(repository) > 1
     # A child of the killed process may still be running.
-    place = next(temporary.glob("perf-culprit-measure-*"))
+    place = next(temporary.glob("culprit-measure-*"))
     orphan = subprocess.Popen(["sleep", "60"], cwd=next(place.glob("0*")))
     code, answer = bisect(repository, "--resume", str(state), **ends)
     assert (code, [entry["commit"] for entry in answer["culprits"]]) == (0, [hashes["c5"]])

@@ -270,7 +270,7 @@ def test_the_recipe_in_a_workflow_without_a_permission(
     (recipe,) = [block for block in BLOCKS if block.document == SPLIT and block.is_steps]
     action = InThisProcess.with_files_in(tmp_path / "temp", monkeypatch, capsys)
     with open_project(tmp_path, action, split=False) as project:
-        job = project.files["perf"]["jobs"]["perf"]
+        job = project.files["perf"]["jobs"]["report"]
         job["steps"] += recipe.value
         assert recipe.value[0]["if"] == "failure()"
         job["steps"][-1]["if"] = "always()"

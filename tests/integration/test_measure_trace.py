@@ -70,7 +70,7 @@ def test_each_commit_gets_a_trace_with_its_own_calls(
 def test_a_command_without_python_ends_with_no_data(
     repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert measure(repository, tmp_path / "out", "echo 1 ||") == 3
+    assert measure(repository, tmp_path / "out", "echo 1 || python") == 3
     assert "left a trace" in capsys.readouterr().err
 
 
@@ -124,7 +124,10 @@ def test_nothing_is_traced_without_a_change_for_the_worse(
 
 @pytest.mark.parametrize(
     "case",
-    [((), RUN, "no Python process"), (("--minutes", "0.001"), TRACED, "s of the minutes were left; raise --minutes")],
+    [
+        ((), f"{RUN} || python", "no Python process"),
+        (("--minutes", "0.001"), TRACED, "s of the minutes were left; raise --minutes"),
+    ],
 )
 def test_a_trace_that_fails_says_why_and_leaves_the_verdict(
     case: tuple[tuple[str, ...], str, str],

@@ -168,6 +168,8 @@ class Project:
             head_sha=pull.head_sha if pull else sha,
             head_branch=branch,
             event=name,
+            status="in_progress",
+            conclusion=None,
             head_repository_id=FORK_ID if is_fork else REPOSITORY_ID,
         )
         self.fake.state.runs[run_id] = run
@@ -176,7 +178,7 @@ class Project:
             name=name, payload=payload, sha=sha, ref=ref, run_id=run_id, from_fork=is_fork, base_ref=base_ref
         )
         jobs = self.runner.run(self.files["perf"], started)
-        run.conclusion = "failure" if any(job.failed for job in jobs) else "success"
+        run.status, run.conclusion = "completed", "failure" if any(job.failed for job in jobs) else "success"
         return Outcome(run=run, payload=payload, jobs=jobs)
 
     def report(self, outcome: Outcome) -> Outcome:
@@ -212,7 +214,8 @@ class Project:
             on_pull_request=True,
         )
         payload["repository"]["default_branch"] = "main"
-        jobs = self.runner.run(self.files["perf-command"], Event(name="issue_comment", payload=payload, sha=self.main))
+        workflow = self.files["perf-command" if self.split else "perf"]
+        jobs = self.runner.run(workflow, Event(name="issue_comment", payload=payload, sha=self.main))
         return Outcome(run=WorkflowRun(id=comment.id, head_sha=self.main), payload=payload, jobs=jobs)
 
     def dispatched(self) -> Outcome:

@@ -216,7 +216,8 @@ def test_no_expression_and_no_secret_reaches_the_written_file(tmp_path: Path) ->
     steps += "- run: ./bench ${{ github.event.pull_request.title }} ${{ github.sha }}\n"
     root = lay_out(init_repository(tmp_path / "x"), steps, job=job)
     assert main(["init", "--repo", str(root), "--yes"]) == 0
-    text = (root / ".github/workflows/perf.yml").read_text()
+    text, own, _ = (root / ".github/workflows/perf.yml").read_text().partition("\n  report:\n")
+    assert own
     expressions = ("pull_request.number || github.run_id", "pull_request.head.sha || github.sha")
     assert re.findall(r"\$\{\{ github\.event\.(.*?) \}\}", text) == [*expressions]
     assert text.count("${{") == len(expressions)
@@ -244,7 +245,7 @@ def test_wanted_a_writing_token_by_a_step_of_the_existing_job_got_a_read_only_on
     root = lay_out(init_repository(tmp_path / "x"), steps, job="permissions: {}\n")
     assert main(["init", "--repo", str(root), "--yes"]) == 0
     told = capsys.readouterr().out
-    assert f"The split, because these steps are not ours: {evil}, evil/y@main." in told
+    assert f"These steps are not ours: {evil}, evil/y@main." in told
     assert "name the commit, in full, of evil/y@main." in told
     (root / ".github/workflows/bench.yml").unlink()
     jobs = [
@@ -267,7 +268,7 @@ def test_wanted_a_secret_in_our_job_by_an_expression_around_another_got_text(tmp
     run = "go test -bench . $${{ x }}{{ secrets.K }}"
     root = lay_out(init_repository(tmp_path / "x"), f"- run: {run}\n")
     assert main(["init", "--repo", str(root), "--yes"]) == 0
-    step = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]["perf"]["steps"][2]["run"]
+    step = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]["measure"]["steps"][2]["run"]
     assert "go test -bench . ${{ '${{' }} secrets.K }}" in step
     assert step.count("${{ ") == 1
 

@@ -152,7 +152,8 @@ def test_two_suites_are_two_jobs_that_check_and_linters_accept(
     assert main(["init", "--repo", str(root), "--yes", *options]) == 0
     assert "two suites, a job each" in capsys.readouterr().out
     jobs = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]
-    assert [name.partition("-")[2] for name in jobs] == ["lex", "parse"]
+    assert [name.partition("-")[2] for name in jobs if name.startswith("measure")] == ["lex", "parse"]
+    assert options or jobs["report"]["needs"] == ["measure-lex", "measure-parse"]
     for path in files:
         (root / path).unlink()
     assert all("in place of the zeros" in remark.text for remark in check_files(root))
@@ -160,7 +161,8 @@ def test_two_suites_are_two_jobs_that_check_and_linters_accept(
     assert checked.returncode == 0, checked.stdout
     lay_out(root, files)
     assert main(["init", "--repo", str(root), "--yes", "--force", "--pick", "2", *options]) == 0
-    assert len(yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]) == 1
+    jobs = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]
+    assert [name for name in jobs if name not in ("report", "command")] == ["measure"]
 
 
 def test_without_a_tool_the_command_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +217,7 @@ def test_check_finds_a_token_beside_measured_code(tmp_path: Path, where: str) ->
     """A shell's children can read a token in its environment if no namespace hides it."""
     workflow = new_files(Choice(run="./bench", setup=""))[".github/workflows/perf.yml"]
     value = yaml.safe_load(workflow)
-    (job,) = value["jobs"].values()
+    job = value["jobs"]["measure"]
     (measuring,) = [step for step in job["steps"] if "perf-culprit measure" in step.get("run", "")]
     value["jobs"]["other"] = {"runs-on": "x", "steps": [{"run": "true"}]}
     places = {"workflow": value, "job": job, "step": measuring, "another step": job["steps"][0]}
@@ -225,6 +227,18 @@ def test_check_finds_a_token_beside_measured_code(tmp_path: Path, where: str) ->
     results = [remark.text for remark in check_files(tmp_path) if "holds a secret" in remark.text]
     assert len(results) == (0 if "another" in where else 1), results
     assert all("`GH_TOKEN`" in text for text in results)
+
+
+@pytest.mark.parametrize(("event", "is_told"), [("pull_request", True), ("push", False)])
+def test_check_names_the_writing_token_of_a_job_that_measures(tmp_path: Path, event: str, *, is_told: bool) -> None:
+    """The one file of earlier versions measured, judged and wrote in one job."""
+    job = {"permissions": {"contents": "write"}, "steps": [{"run": "perf-culprit measure --run x --output m"}]}
+    lay_out(tmp_path, {".github/workflows/perf.yml": yaml.safe_dump({"on": [event], "jobs": {"perf": job}})})
+    texts = [remark.text for remark in check_files(tmp_path) if remark.is_unsafe]
+    assert any("job perf runs foreign code and has `contents: write`" in text for text in texts) is is_told
+    files = new_files(Choice(run="true", setup=""))
+    lay_out(tmp_path, files)
+    assert not [remark for remark in check_files(tmp_path) if remark.is_unsafe]
 
 
 HISTORY_STEP = f"""
@@ -352,6 +366,7 @@ LOCKED = """version: 'v0.0.2'
 workflows:
     '.github/workflows/perf.yml':
         - 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1'
+        - 'actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f'
 """
 
 

@@ -88,7 +88,7 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
 def test_steps_fit_into_the_one_file(tmp_path: Path) -> None:
     for number, block in enumerate(block for block in BLOCKS if block.is_steps):
         whole = workflows(ONE_FILE)["perf"]
-        whole["jobs"]["perf"]["steps"][-1:] = block.value
+        whole["jobs"]["measure"]["steps"][-2:] = block.value
         path = tmp_path / f"{number}-{Path(block.document).stem}.yml"
         # YAML 1.1 reads the key `on` as true.
         path.write_text(yaml.safe_dump({"on": whole.pop(True), **whole}, sort_keys=False))

@@ -11,7 +11,7 @@ import yaml
 
 from perf_culprit.config.database_url import VARIABLE
 from tests.support.recipes import BACKFILL, BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, workflows
-from tests.support.workflows.expressions import fill
+from tests.support.workflows.expressions import condition, fill
 
 OURS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PROJECT / ".github/workflows").glob("*.yml"))}
 ALL = {**OURS, **{block.id: block.text for block in WORKFLOWS}}
@@ -21,7 +21,14 @@ REUSABLE = {
     "reusable-command.yml": "perf-command",
     "reusable-bisect.yml": "perf-bisect",
 }
-UNTRUSTED = ("reusable-measure.yml", "reusable-bisect.yml", f"{SPLIT}:perf.yml", f"{SPLIT}:perf-bisect.yml")
+UNTRUSTED = (
+    "reusable-measure.yml",
+    "reusable-bisect.yml",
+    f"{ONE_FILE}:perf.yml",
+    f"{SPLIT}:perf.yml",
+    f"{SPLIT}:perf-bisect.yml",
+)
+TRUSTED = ("report", "command")  # jobs that may write
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 
@@ -56,7 +63,7 @@ def test_rights_are_given_to_jobs_only_and_everything_is_pinned(name: str) -> No
 
 @pytest.mark.parametrize("name", UNTRUSTED)
 def test_what_runs_foreign_code_can_only_read_and_has_no_cache(name: str) -> None:
-    foreign = {job: about for job, about in jobs(ALL[name]).items() if job != "report"}
+    foreign = {job: about for job, about in jobs(ALL[name]).items() if job not in TRUSTED}
     assert foreign
     for about in foreign.values():
         assert about["permissions"] == {"contents": "read"}
@@ -65,12 +72,32 @@ def test_what_runs_foreign_code_can_only_read_and_has_no_cache(name: str) -> Non
     assert "github.token" not in ALL[name]
 
 
-def test_the_one_file_has_no_cache_and_gives_its_token_to_our_action_only() -> None:
-    (job,) = workflows(ONE_FILE)["perf"]["jobs"].values()
-    assert job["cache-mode"] == "none"
-    for step in job["steps"]:
+def test_the_one_file_separates_what_runs_code_from_what_may_write() -> None:
+    """The jobs that may write run our action alone: no checkout, no command, nothing of the repository."""
+    file = workflows(ONE_FILE)["perf"]["jobs"]
+    assert set(file) == {"measure", *TRUSTED}
+    for name in TRUSTED:
+        (step,) = file[name]["steps"]
+        assert set(step) == {"uses", "with"}
+        assert step["uses"].startswith("perf-culprit/perf-culprit@")
+    assert "issues" not in file["report"]["permissions"]
+    for step in file["measure"]["steps"]:
         assert "env" not in step
-        assert "token" not in str(step)
+
+
+@pytest.mark.parametrize(
+    ("event", "body", "jobs_that_run"),
+    [
+        ("pull_request", "", ["measure", "report"]),
+        ("push", "", ["measure", "report"]),
+        ("issue_comment", "/perf-accept all known", ["command"]),
+        ("issue_comment", "What about /perf-accept?", []),
+    ],
+)
+def test_each_event_of_the_one_file_has_its_jobs(event: str, body: str, jobs_that_run: list[str]) -> None:
+    contexts = {"github": {"event_name": event, "event": {"comment": {"body": body}}}}
+    file = workflows(ONE_FILE)["perf"]["jobs"]
+    assert [name for name, job in file.items() if condition(job["if"], contexts)] == jobs_that_run
 
 
 @pytest.mark.parametrize("name", ["reusable-report.yml", "reusable-command.yml"])
@@ -111,7 +138,7 @@ def test_a_bisection_reports_in_its_own_last_job() -> None:
 
 
 def test_measuring_ends_before_its_job_does() -> None:
-    (job,) = workflows(ONE_FILE)["perf"]["jobs"].values()
+    job = workflows(ONE_FILE)["perf"]["jobs"]["measure"]
     (command,) = [step["run"] for step in job["steps"] if "perf-culprit measure" in step.get("run", "")]
     assert int(re.findall(r"--minutes (\d+)", command)[0]) < job["timeout-minutes"]
     (step,) = [step for step in steps(OURS["reusable-measure.yml"]) if step.get("id") == "measure"]

@@ -23,7 +23,7 @@ from perf_culprit.action.command_grammar import (
 )
 from perf_culprit.action.default_branch import tend
 from perf_culprit.action.job import Job
-from perf_culprit.action.measuring_run import publish_again
+from perf_culprit.action.measuring_run import publish_run
 from perf_culprit.action.requested_run import start_run
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
 from perf_culprit.github.host import PullRequestState
@@ -228,7 +228,7 @@ def run_bisect(job: Job) -> int:
         step = advance_bisection(opened, run_id=run_id, from_inside=from_inside)
     alarm = step.bisection.alarm
     if alarm is not None and alarm.proves is not None:
-        return publish_again(job, host, run_id=alarm.proves.run_id) if step.bisection.is_done else EXIT_FINE
+        return publish_run(job, host, run_id=alarm.proves.run_id, again=True) if step.bisection.is_done else EXIT_FINE
     if alarm is not None:
         tend(job, host, config)
     return EXIT_FINE

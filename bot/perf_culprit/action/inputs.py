@@ -17,7 +17,7 @@ from perf_culprit.errors import ConfigError, UsageError
 
 Mode = Literal["auto", "compare", "record", "publish", "command", "bisect"]
 # These modes use the default branch's configuration, whatever is checked out.
-REMOTE_CONFIG_MODES: Final[tuple[Mode, ...]] = ("command", "bisect")
+REMOTE_CONFIG_MODES: Final[tuple[Mode, ...]] = ("publish", "command", "bisect")
 # The jobs of these events need no checkout.
 REMOTE_CONFIG_EVENTS: Final = ("issue_comment", "workflow_run")
 # The default of an input that the runner fills in.
@@ -140,8 +140,9 @@ class Given(SharedInputs):
         Mode,
         Option(
             "mode",
-            "auto, compare (writes nothing to GitHub), record, publish, command or bisect. By auto a push is recorded "
-            "and checked, a pull_request gets a comment, workflow_run publishes, and issue_comment runs commands",
+            "auto, compare (writes nothing to GitHub), record, publish (reports what this run's measuring jobs left, "
+            "or those of the run before it), command or bisect. By auto a push is recorded and checked, a pull_request "
+            "gets a comment, workflow_run publishes, and issue_comment runs commands",
             convert=_mode,
         ),
     ] = "auto"

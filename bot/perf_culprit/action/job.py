@@ -70,6 +70,10 @@ class Job:
 # A job's results: log, check run, job summary, outputs, exit code.
 
 LOG_WIDTH = 160
+READ_ONLY: Final = (
+    "the token of a fork's pull request may not write, so the report is in the job summary; the workflow perf-report "
+    "(docs/workflows.md) writes the comment"
+)
 _INERT: Final = " _-./:,=[]"
 
 

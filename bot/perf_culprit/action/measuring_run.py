@@ -8,7 +8,7 @@ from msgspec import structs
 
 from perf_culprit.action.bisection_thread import UNREADABLE, controller, default_branch, stop_outdated, trusted_config
 from perf_culprit.action.default_branch import accepted_of, accepted_since, check_claims, follow_reference, look_after
-from perf_culprit.action.job import Job, finish, further_work, open_check, record_run, say_report, summarise
+from perf_culprit.action.job import READ_ONLY, Job, finish, further_work, open_check, record_run, say_report, summarise
 from perf_culprit.action.jobs.stored_results import StoredResult
 from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_other, request_of, tell
 from perf_culprit.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
@@ -49,7 +49,14 @@ UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_require
 
 ASK: Final = "write /perf-run in the pull request, or set the label that the workflow names"
 
-_ENDED: Final = {"failure": "failed", "timed_out": "timed out", "cancelled": "was cancelled", "skipped": "was skipped"}
+# Without a conclusion it is this very run, whose earlier jobs have left nothing.
+_ENDED: Final = {
+    "": "failed",
+    "failure": "failed",
+    "timed_out": "timed out",
+    "cancelled": "was cancelled",
+    "skipped": "was skipped",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,14 +83,11 @@ class MeasuringRun:
 
 
 def publish(job: Job, *, again: bool = False) -> int:
+    from perf_culprit.github.job_context import connect
     from perf_culprit.say.headlines import unpublished_text
 
     if job.context.event_name != "workflow_run":
-        raise UsageError(
-            f"mode publish works on the event workflow_run, this is {job.context.event_name!r}",
-            place="input mode",
-            next_step="use mode auto, or trigger the workflow on workflow_run",
-        )
+        return publish_run(job, connect(job.destination), run_id=int(job.context.run_id))
     try:
         return _publish(job, again=again)
     except BotError as error:
@@ -95,10 +99,10 @@ def _reason(error: BotError) -> str:
     return f"{error.place}: {error.message}" if error.place else error.message
 
 
-def publish_again(job: Job, host: Host, *, run_id: int) -> int:
-    """Publish an earlier run again after its suspicion was measured in turn. The run itself is recorded already."""
+def publish_run(job: Job, host: Host, *, run_id: int, again: bool = False) -> int:
+    """Publish this very run, or `again` an earlier one, which is recorded already, after it was measured in turn."""
     event = {**job.context.event, "workflow_run": host.read_run(run_id=run_id)}
-    return publish(replace(job, context=replace(job.context, event_name="workflow_run", event=event)), again=True)
+    return publish(replace(job, context=replace(job.context, event_name="workflow_run", event=event)), again=again)
 
 
 def _publish(job: Job, *, again: bool) -> int:
@@ -108,7 +112,7 @@ def _publish(job: Job, *, again: bool) -> int:
 
     context = job.context
     run = _measuring_run(job, host := connect(job.destination))
-    if not again:  # otherwise it was checked before
+    if not again and str(run.id) != context.run_id:  # otherwise it was checked before, or is this file
         _check_workflow(job)
     if run.conclusion in UNFINISHED:
         if run.conclusion == "skipped" and run.cause == "pull_request":
@@ -157,10 +161,9 @@ def _publish_results(
     if not is_ours:
         check_claims(job, [result.report for result in results])
     results = _compared_with(job, run, results)
-    first = [_judged(job, result, run, search.pull_requests) for result in results]
-    if run.request is not None:
-        refuse_other(first, run.request)
-    first = [_doubted(job, host, run, search.pull_requests, report) for report in first]
+    first = _all_judged(job, host, run, results, search.pull_requests)
+    if job.context.is_fork:
+        return _summarise_all(job, first)
     current = _current(host, search.pull_requests)
     proves = is_ours or bool(current)
     judged = zip(results, first, strict=True)
@@ -186,6 +189,23 @@ def _publish_results(
         with further_work(job, "older bisections"):
             stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)
+
+
+def _all_judged(
+    job: Job, host: Host, run: MeasuringRun, results: Sequence[StoredResult], pulls: Sequence[PullRequest]
+) -> list[Report]:
+    reports = [_judged(job, result, run, pulls) for result in results]
+    if run.request is not None:
+        refuse_other(reports, run.request)
+    return [_doubted(job, host, run, pulls, report) for report in reports]
+
+
+def _summarise_all(job: Job, reports: Sequence[Report]) -> int:
+    """Show the reports on the run's page alone, because this job's token may not write."""
+    job.log.tell(LogLevel.NOTICE, READ_ONLY)
+    for report in reports:
+        say_report(job, report)
+    return finish(job, reports, fails=False)
 
 
 def _compared_with(job: Job, run: MeasuringRun, results: Sequence[StoredResult]) -> Sequence[StoredResult]:
@@ -375,10 +395,11 @@ def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
     if run.request is not None:
         tell(host, run.request, not_measured_text(run.request, why=reason, run_url=run.url))
         return EXIT_FINE
-    with open_check(job, host, sha=run.sha) as check:
-        if check is not None:
-            fail_check(check, reason=reason, run_url=run.url)
-    _mark_outdated(job, host, run, pulls, lack=Lack.NOT_MEASURED, reason=reason)
+    if not job.context.is_fork:
+        with open_check(job, host, sha=run.sha) as check:
+            if check is not None:
+                fail_check(check, reason=reason, run_url=run.url)
+        _mark_outdated(job, host, run, pulls, lack=Lack.NOT_MEASURED, reason=reason)
     summarise(job, unmeasured_text(reason, sha=run.sha, run_url=run.url))
     return EXIT_FINE
 

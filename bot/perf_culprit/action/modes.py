@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from perf_culprit.action.comment_command import run_bisect, run_command
 from perf_culprit.action.default_branch import follow_reference, look_after
 from perf_culprit.action.inputs import Mode
-from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
+from perf_culprit.action.job import READ_ONLY, Job, finish, open_check, record_run, say_report, summarise
 from perf_culprit.action.measured_job import judge
 from perf_culprit.action.measuring_run import publish
 from perf_culprit.errors import BotError
@@ -41,11 +41,7 @@ def _auto(job: Job) -> int:
 
     context = job.context
     if context.is_fork:
-        job.log.tell(
-            LogLevel.NOTICE,
-            "the token of a fork's pull request may not write, so the report is in the job summary; the workflow "
-            "perf-report (docs/workflows.md) writes the comment",
-        )
+        job.log.tell(LogLevel.NOTICE, READ_ONLY)
         return _compare(job)
     host = connect(job.destination)
     name = reference_check_name(job.inputs.config.suite) if job.inputs.reference else None

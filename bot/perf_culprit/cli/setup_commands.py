@@ -188,7 +188,6 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     split = (
         asked.split
         or first.parts > 1
-        or any(each.steps for each in (first, *more))
         or answer("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
     )
     names = suite_names(follows) if follows else [""]

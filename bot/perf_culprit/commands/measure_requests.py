@@ -260,7 +260,7 @@ class Bisect(
         Option(
             "--profile CMD",
             "shell command that writes a profile to $PERF_CULPRIT_OUTPUT, for the culprit's methods (default: "
-            "bisect.profile, else the tracer for Python)",
+            "bisect.profile, else the profiler of its language)",
         ),
     ] = None
     profile_seconds: Annotated[

@@ -108,7 +108,9 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
                 followed[entry.id] = _usable(measured.followed)
             replace_file(file, encoded(metric=executor.metric, followed=followed))
         if job.diagnose is not None and time.monotonic() < pace.deadline:
-            profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
+            profiling = Profiling(
+                command=commands.profile, budget_s=commands.profile_seconds, tool=asked.tool or commands.tool
+            )
             diagnosis = diagnose_culprit(
                 asked.repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
             )

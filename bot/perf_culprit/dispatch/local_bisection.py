@@ -328,6 +328,7 @@ def _diagnosed(
         return None
     if culprit.improvement:
         profiling = replace(profiling, budget_s=0)
+    profiling = replace(profiling, tool=plan.tool)
     diagnosis = diagnose_culprit(repository, workplace, culprit.commit, profiling=profiling, say=say, count=count)
     return of_its_change(diagnosis, culprit)
 

@@ -1,7 +1,7 @@
 """read -> explain: logs, profiles or traces of two revisions -> compared call trees, suspects and impacted services."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,11 +13,8 @@ from perf_culprit.config.units import parse_change
 from perf_culprit.errors import UsageError
 from perf_culprit.explain.changed_code import touched_by_commit, touched_code
 from perf_culprit.explain.compare_trees import compare_logs, compare_profiles
-from perf_culprit.explain.tracer.trace_profile import encode_trace
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compared_commits import commits_between
-from perf_culprit.machine.this_machine import TracePlan, trace_commits
-from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.call_tree import Diagnosis, ProfileReading, Touched, decode_costs
 from perf_culprit.model.json_files import format_of
 from perf_culprit.model.reason import Caveat, Reason, because
@@ -131,39 +128,25 @@ def _touched(asked: Diagnose) -> Touched | None:
 
 # measure -> trace -> diagnose: where each measured commit spends its time, and how the target differs.
 
-TRACE_SUFFIX: Final = "-trace.json"
 DIAGNOSIS_NAME: Final = "diagnosis"
 DIAGNOSIS_FILE: Final = f"{DIAGNOSIS_NAME}.json"
 
 
-def write_traces(
-    workplace: Workplace, commits: Mapping[str, str], *, plan: TracePlan, output: Path, say: Callable[[str], None]
-) -> tuple[Path, ...]:
-    """Trace each commit, and write one file for each name in `commits`."""
-    files = []
-    for name, trace in trace_commits(workplace, commits, plan=plan, say=say).items():
-        files.append(output / f"{name}{TRACE_SUFFIX}")
-        replace_file(files[-1], encode_trace(trace))
-    return tuple(files)
-
-
 def diagnose_traces(
-    repository: Path, commits: Mapping[str, str], *, traces: Sequence[Path], output: Path
+    repository: Path, commits: Mapping[str, str], *, traces: Mapping[str, Sequence[Path]], output: Path
 ) -> tuple[Path, ...]:
-    """Compare each target's trace with the baseline's, and add the code changed in between. Write a file per target.
+    """Compare each target's traces with the baseline's, and add the code changed in between. Write a file per target.
 
     If one commit alone lies in between, it introduced the change.
     """
-    (_, base), *targets = commits.items()
-    before, *after = traces
+    (baseline, base), *targets = commits.items()
     files = []
-    for (name, head), trace in zip(targets, after, strict=True):
+    for name, head in targets:
         commit = _only_commit(repository, base, head)
         comparison = diagnose_revisions(
             Diagnose(
-                baseline=(str(before),),
-                target=(str(trace),),
-                format="perf_culprit_trace",
+                baseline=tuple(map(str, traces[baseline])),
+                target=tuple(map(str, traces[name])),
                 repository=repository,
                 commit=commit,
                 base=None if commit else base,

@@ -26,13 +26,7 @@ from perf_culprit.flows.compare import (
     with_changed_files,
 )
 from perf_culprit.flows.compared_commits import event_ends
-from perf_culprit.flows.diagnose import (
-    DIAGNOSIS_FILE,
-    diagnose_traces,
-    with_diagnosis,
-    write_traces,
-    write_untraced,
-)
+from perf_culprit.flows.diagnose import DIAGNOSIS_FILE, diagnose_traces, with_diagnosis, write_untraced
 from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
@@ -40,6 +34,7 @@ from perf_culprit.flows.user_commands import counting_commands, shell_commands, 
 from perf_culprit.judge.foreseen_rounds import foresee
 from perf_culprit.judge.paired_executions import LOOKS, least_rounds
 from perf_culprit.machine.this_machine import Say, TracePlan, this_machine
+from perf_culprit.machine.trace_means import trace
 from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands, ExecutionError
@@ -286,7 +281,7 @@ class _Measurement:
         self._is_decided = False
         self._report: Report | None = None
         self._flagged: tuple[str, ...] = ()
-        self._traces: tuple[Path, ...] = ()
+        self._traces: Mapping[str, tuple[Path, ...]] = {}
         self._diagnoses: tuple[Path, ...] = ()
         self._lost_harness = ""
 
@@ -342,7 +337,19 @@ class _Measurement:
 
     def _traced(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         checkouts = {side.name: side.checkout for side in self._sides}
-        self._traces = write_traces(workplace, checkouts, plan=plan, output=output, say=self._say)
+        traced = trace(
+            self._plan.commands.run,
+            self._plan.tool,
+            workplace=workplace,
+            commits=checkouts,
+            plan=plan,
+            folder=output,
+            say=self._say,
+        )
+        if traced.error is not None:
+            raise traced.error
+        self._say(traced.line)
+        self._traces = traced.files
         self._diagnoses = diagnose_traces(
             self._plan.asked.repository, self._commits, traces=self._traces, output=output
         )
@@ -546,7 +553,7 @@ class _Measurement:
             files=tuple(side.file for side in self._sides),
             rounds=self.rounds,
             report=report,
-            traces=self._traces,
+            traces=tuple(file for files in self._traces.values() for file in files),
             diagnoses=self._diagnoses,
             flagged=self._flagged,
             # An unfinished second measurement would leave every flagged benchmark undecided.

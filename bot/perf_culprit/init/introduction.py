@@ -29,11 +29,9 @@ def foreign_steps(choices: Sequence[Choice]) -> Iterator[str]:
     """Explain what became of the existing job's steps: code of others, which must not run in a job that may write."""
     used = {str(step["uses"]): choice.has_own_job for choice in choices for step in choice.steps}
     if names := ", ".join(uses for uses, is_kept in used.items() if is_kept):
-        yield (
-            f"The split, because these steps are not ours: {names}. In one file their job could write to the "
-            "repository; here they run in the job `measure`, whose token is read-only."
-        )
-        yield "The job `bisect` does not have them: let `setup` in perf-bisect.yml install what they do."
+        yield f"These steps are not ours: {names}. They run in the job `measure`, whose token is read-only."
+        if choices[0].split:
+            yield "The job `bisect` does not have them: let `setup` in perf-bisect.yml install what they do."
     if names := ", ".join(uses for uses, is_kept in used.items() if not is_kept):
         yield f"Left out, because parts are measured by a called workflow: {names}. Let `setup` install what they do."
     pinned = (uses.startswith("./") or PINNED.fullmatch(uses.partition("@")[2]) for uses in used)

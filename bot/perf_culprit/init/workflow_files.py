@@ -24,6 +24,8 @@ ONE_FILE: Final = ("perf.yml",)
 SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.yml")
 BACKFILL: Final = ("perf-backfill.yml",)
 JOBS: Final = "\njobs:\n"
+COMMENTS: Final = "issue_comment"
+OF_COMMENTS: Final = re.compile(rf"  {COMMENTS}:.*\n    types:.*\n")
 CONFIGURATION: Final = ".github/perf-culprit.yml"
 WORKFLOWS: Final = ".github/workflows"
 # The lockfile of actions, in some repositories; GitHub runs a locked workflow with the commits listed there.
@@ -56,8 +58,8 @@ class Choice:
 
     @property
     def has_own_job(self) -> bool:
-        """Whether the split measures in a job that stands in the file: a called one takes no steps and services."""
-        return self.split and self.parts == 1 and bool(self.steps or self.services)
+        """Whether the measuring job stands in the file. The split calls one, which takes no steps and services."""
+        return not self.split or (self.parts == 1 and bool(self.steps or self.services))
 
 
 def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
@@ -74,16 +76,22 @@ def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
 
 
 def _measuring(choices: Sequence[Choice], form: str) -> str:
+    """The workflow with a measuring job for each choice; in one file the jobs that report and obey follow."""
     # /perf-run passes its inputs to the called workflow only.
     top = "one-file" if any(choice.has_own_job for choice in choices) else form
-    jobs = (
+    measuring = [
         filled(
-            _template("split/own-job.yml" if choice.has_own_job else f"{form}/perf.yml").partition(JOBS)[2],
+            _template("measure-job.yml" if choice.has_own_job else f"{form}/perf.yml").partition(JOBS)[2],
             _values(choice),
         )
         for choice in choices
-    )
-    return filled(_template(f"{top}/perf.yml").partition(JOBS)[0], _values(choices[0])) + JOBS + "".join(jobs)
+    ]
+    values = _values(choices[0]) | {"jobs": [_values(choice)["job"] for choice in choices]}
+    head, _, others = _template(f"{top}/perf.yml").partition(JOBS)
+    if choices[0].split:
+        head = OF_COMMENTS.sub("", head)  # perf-command.yml waits for them
+        return filled(head, values) + JOBS + "".join(measuring)
+    return filled(head, values) + JOBS + "".join([*measuring, filled(others, values)])
 
 
 def _template(name: str) -> str:
@@ -92,13 +100,14 @@ def _template(name: str) -> str:
 
 def _values(choice: Choice) -> dict[str, Any]:
     """The values of the templates' places."""
-    suite, job = choice.suite, "measure" if choice.split else "perf"
+    suite, job = choice.suite, "measure"
     options = {"--run": choice.run, "--build": choice.build, "--tool": choice.format, "--suite": suite}
     given = " ".join(
         f"{option} {shlex.quote(value)}" for option, value in options.items() if value or option == "--run"
     )
     return {
         "branches": [choice.branch],
+        "condition": None if choice.split else f"github.event_name != '{COMMENTS}'",
         "job": f"{job}-{suite}" if suite else job,
         "title": f"{job} ({suite})" if suite else job,
         "steps": [dict(step) for step in choice.steps],
@@ -153,7 +162,7 @@ MOST_CALLED_PARTS: Final = 10  # reusable-measure.yml names each
 MEASURES: Final = r"perf-culprit (measure|bisect)"
 MEASURED_PART: Final = r"perf-culprit measure[^\n]*(\\\n[^\n]*)*--part"
 HIDDEN: Final = r"\$\{\{.*\b(secrets\.|github\.token\b)"
-FOREIGN_EVENTS: Final = ("pull_request_target", "issue_comment", "workflow_run")
+FOREIGN_EVENTS: Final = ("pull_request_target", COMMENTS, "workflow_run")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -312,10 +321,16 @@ def _of_job(
         yield from _of_action(name, uses)
     yield from _of_parts(name, job, about)
     yield from _of_rights(name, job, used, about.get("permissions"))
-    if measures and foreign:
+    # The usual condition of one file: its other jobs wait for that event.
+    met = [event for event in foreign if f"github.event_name != '{event}'" not in str(about.get("if"))]
+    if measures and met:
         yield Remark(
-            file=name, text=f"job {job} measures on {foreign[0]}: foreign code gets a writing token", is_unsafe=True
+            file=name, text=f"job {job} measures on {met[0]}: foreign code gets a writing token", is_unsafe=True
         )
+    if "pull_request" in events and _steps(about, MEASURES) and (held := _written(about.get("permissions"))):
+        lost = ", ".join(f"`{scope}: write`" for scope in sorted(held))
+        text = f"job {job} runs foreign code and has {lost}: perf-culprit init --force gives reports a job of their own"
+        yield Remark(file=name, text=text, is_unsafe=True)
     if measures and about.get("cache-mode") != "none":
         yield Remark(file=name, text=f"job {job} runs foreign code: write `cache-mode: none`", is_unsafe=True)
     for step in steps:
@@ -346,11 +361,15 @@ def _of_secrets(name: str, job: str, levels: list[Mapping[Any, Any]]) -> Iterato
 
 
 def _of_rights(name: str, job: str, used: list[str], granted: Any) -> Iterator[Remark]:
-    held = {scope for scope, level in granted.items() if level == "write"} if isinstance(granted, dict) else set()
+    held = _written(granted)
     for called, needed in CALLED.items():
         if any(uses.startswith(f"{OURS}/.github/workflows/{called}@") for uses in used) and (missing := needed - held):
             lacking = ", ".join(f"`{scope}: write`" for scope in sorted(missing))
             yield Remark(file=name, text=f"job {job} calls {called}, which GitHub refuses without {lacking}")
+
+
+def _written(granted: Any) -> set[str]:
+    return {scope for scope, level in granted.items() if level == "write"} if isinstance(granted, dict) else set()
 
 
 def _of_checkout(name: str, job: str, given: Mapping[str, Any], *, measures: bool) -> Iterator[Remark]:

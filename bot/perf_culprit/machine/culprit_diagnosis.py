@@ -1,7 +1,7 @@
 """The effect of a named commit on the program: it and its parent, traced or profiled on this machine and compared."""
 
-import time
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,21 +12,17 @@ from perf_culprit.errors import BotError
 from perf_culprit.explain.changed_code import is_document_or_test, touched_by_commit
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.counted_functions import costly_functions
-from perf_culprit.explain.tracer.trace_profile import as_profile
-from perf_culprit.machine.this_machine import Say, TracePlan, trace_commits
+from perf_culprit.machine.this_machine import Say, TracePlan
+from perf_culprit.machine.trace_means import PROFILED, trace
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import CulpritDiagnosis
-from perf_culprit.model.call_tree import Profile, Scope, Touched, TouchedFunction
+from perf_culprit.model.call_tree import Scope, Touched, TouchedFunction
 from perf_culprit.model.count import Count, is_built
 from perf_culprit.model.notable_calls import marked, notable_nodes
 from perf_culprit.model.reason import Doubt, because
 from perf_culprit.model.report import ServiceComparison, TreeComparison
-from perf_culprit.read.profiles.profile_reading import read_profiles
 
 PROFILE_BUDGET_S: Final = 30.0
-# Executions of a profile command: five show noise (docs/diagnosis.md), fewer than two show none.
-MOST_PROFILES: Final = 5
-FEWEST_PROFILES: Final = 2
 # Most entries that an answer shows and the history branch keeps.
 SHOWN_FUNCTIONS: Final = 20
 SHOWN_SERVICES: Final = 10
@@ -36,17 +32,25 @@ SHOWN_NAMES: Final = 30
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profiling:
-    """`command` writes a profile of any known format to $PERF_CULPRIT_OUTPUT; None for our own tracer (Python).
+    """`command` writes a profile of any known format to $PERF_CULPRIT_OUTPUT; None for the best means at hand.
 
     `budget_s`: the time for each of the two commits, beyond two profiled executions. With 0 nothing is profiled.
+    `tool`: the format of the benchmark's results.
     """
 
     command: str | None = None
     budget_s: float = PROFILE_BUDGET_S
+    tool: str = "auto"
 
 
 def diagnose_culprit(
-    repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say, count: str | None = None
+    repository: Path,
+    workplace: Workplace,
+    commit: str,
+    *,
+    profiling: Profiling,
+    say: Say,
+    count: str | None = None,
 ) -> CulpritDiagnosis:
     """Compare a commit with its first parent, by time, and by function if instructions were counted.
 
@@ -71,39 +75,30 @@ def diagnose_culprit(
         for one in (touched.base, commit):
             workplace.warm_up(one)
         say(f"profile {commit[:12]} and its parent: about {profiling.budget_s:.0f} s each, and two executions at least")
-        if profiling.command is None:
-            plan = TracePlan(budget_s=profiling.budget_s)
-            traces = trace_commits(workplace, {"parent": touched.base, "culprit": commit}, plan=plan, say=say)
-            sides: list[Sequence[Profile]] = [[as_profile(trace)] for trace in traces.values()]
-        else:
-            sides = _by_command(workplace, (touched.base, commit), command=profiling.command, profiling=profiling)
+        with tempfile.TemporaryDirectory(prefix="perf-culprit-culprit-") as folder:
+            traced = trace(
+                profiling.command or workplace.commands.run,
+                PROFILED if profiling.command else profiling.tool,
+                workplace=workplace,
+                commits={"parent": touched.base, "culprit": commit},
+                plan=TracePlan(budget_s=profiling.budget_s),
+                folder=Path(folder),
+                say=say,
+            )
+            say(traced.line)
+            sides = traced.profiles()
         comparison = _shown(replace(compare_profiles(*sides, touched=touched), commit=commit))
         slower = {(one.touched.file, one.touched.name) for one in comparison.suspects if one.touched is not None}
         changed = tuple(sorted(changed, key=lambda one: (one.path, one.qualified_name) not in slower))
         return replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], comparison=comparison)
     except BotError as error:
-        # The tracer's advice names options of `measure --trace`, which do not apply here.
+        # Advice may name options of `measure --trace`, which do not apply here.
         own = profiling.command is None
         advice = "give a profiler's command (--profile, in workflows bisect.profile)" if own else error.next_step
         doubt = because(Doubt.NOT_PROFILED, why=error.message, next=advice)
     except Exception as error:  # noqa: BLE001 - see above
         doubt = because(Doubt.NOT_PROFILED, why=f"{type(error).__name__}: {error}"[:300])
     return replace(diagnosis, doubt=doubt)
-
-
-def _by_command(
-    workplace: Workplace, commits: Sequence[str], *, command: str, profiling: Profiling
-) -> list[Sequence[Profile]]:
-    """Profile both commits alternately, so that both see the same machine conditions."""
-    files: dict[str, list[str]] = {commit: [] for commit in commits}
-    begun = time.monotonic()
-    for number in range(MOST_PROFILES):
-        spent = time.monotonic() - begun
-        if number >= FEWEST_PROFILES and spent * (number + 1) / number > len(commits) * profiling.budget_s:
-            break
-        for commit in commits:
-            files[commit].append(str(workplace.run(commit, command=command)))
-    return [read_profiles(names, trusted=True).profiles for names in files.values()]
 
 
 def _changed(touched: Touched) -> tuple[TouchedFunction, ...]:

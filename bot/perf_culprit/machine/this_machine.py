@@ -76,11 +76,18 @@ class TracePlan:
 
 
 def trace_commits(
-    workplace: Workplace, commits: Mapping[str, str], *, plan: TracePlan, say: Callable[[str], None]
+    workplace: Workplace,
+    commits: Mapping[str, str],
+    *,
+    plan: TracePlan,
+    say: Say,
+    command: str | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> dict[str, Trace]:
-    """Trace each commit, by its name. The baseline (the first) is traced again if a target goes deeper.
+    """Trace each commit, by its name, executing `command` (None: the benchmark's) with `variables` added.
 
-    If the budget ends a trace before its last level, all commits are sampled: a culprit may lie below.
+    The baseline (the first) is traced again if a target goes deeper. If the budget ends a trace before its last level,
+    all commits are sampled: a culprit may lie below.
     """
     traces: dict[str, Trace] = {}
     baseline, *_ = commits
@@ -88,7 +95,9 @@ def trace_commits(
     def traced(name: str, follow: frozenset[tuple[str, ...]], *, is_sampled: bool | None = None) -> Trace:
         try:
             return trace_command(
-                lambda variables: _execute(workplace, commits[name], {**plan.variables.get(name, {}), **variables}),
+                lambda own: _execute(
+                    workplace, commits[name], command, {**(variables or {}), **plan.variables.get(name, {}), **own}
+                ),
                 root=workplace.tree(commits[name]),
                 # Use the same name in all commits, so that they can be compared.
                 service="benchmark",
@@ -122,5 +131,5 @@ def trace_commits(
     return traces
 
 
-def _execute(workplace: Workplace, commit: str, variables: Mapping[str, str]) -> None:
-    workplace.run(commit, variables=variables)
+def _execute(workplace: Workplace, commit: str, command: str | None, variables: Mapping[str, str]) -> None:
+    workplace.run(commit, command=command, variables=variables)

@@ -200,7 +200,8 @@ def remove_folder(path: Path) -> None:
 
 # Build and execute commits in a temporary folder that is removed afterwards, with all its content.
 
-FOLDER_PREFIX: Final = "perf-culprit-measure-"
+# perf takes files below /tmp/perf-… for tables of compiled code, and shows no symbols of a program there.
+FOLDER_PREFIX: Final = "culprit-measure-"
 LOCK_NAME: Final = "in-use"
 
 Reader = Callable[[Path], Run]

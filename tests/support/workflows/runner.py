@@ -51,7 +51,7 @@ done
 """
 # A token's remaining rights in a pull request from a fork.
 READ_ONLY: Final = {"write": "read", "read": "read", "none": "none"}
-# A step runs after a failed one only if its condition asks for that.
+# A step or job runs after a failed one only if its condition asks for that.
 STATUS_FUNCTIONS: Final = ("always()", "cancelled()")
 
 
@@ -129,9 +129,11 @@ class WorkflowRunner:
         contexts = {"github": self.github(event), "inputs": inputs, "secrets": {} if event.from_fork else self.secrets}
         done: list[JobRun] = []
         for name, job in workflow["jobs"].items():
-            assert set(job.get("needs", "").split()) <= set(workflow["jobs"])
+            needs = job.get("needs", [])
+            assert {needs} if isinstance(needs, str) else set(needs) <= set(workflow["jobs"])
             is_wanted = condition(job.get("if", True), contexts)
-            if not is_wanted or (any(run.failed for run in done) and "always()" not in str(job.get("if"))):
+            runs_after_failure = any(each in str(job.get("if")) for each in STATUS_FUNCTIONS)
+            if not is_wanted or (any(run.failed for run in done) and not runs_after_failure):
                 continue
             permissions = job.get("permissions", workflow.get("permissions"))
             if "uses" in job:

@@ -8,6 +8,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
+from perf_culprit.measure.runner import Commands
 from perf_culprit.model.bisection import CulpritDiagnosis
 from perf_culprit.model.reason import Doubt
 from perf_culprit.model.report import Answer, SuspectReason
@@ -25,11 +26,12 @@ class Machine:
 
     def __init__(self, folder: Path, samples: Mapping[str, int], *, fault: Exception | None = None) -> None:
         self.folder, self.samples, self.fault, self.runs = folder, samples, fault, 0
+        self.commands = Commands(run="python bench.py")
 
     def warm_up(self, commit: str) -> None:
         """Do nothing: the numbers are given."""
 
-    def run(self, commit: str, *, command: str) -> Path:
+    def run(self, commit: str, *, command: str, **_: object) -> Path:
         assert command == "profile"
         if self.fault is not None:
             raise self.fault
@@ -94,7 +96,7 @@ def test_a_compiled_program_is_told_to_bring_a_profiler(
     def trace(*_: object, **__: object) -> None:
         raise DataError("runs no Python", next_step="trace a command that does")
 
-    monkeypatch.setattr("perf_culprit.machine.culprit_diagnosis.trace_commits", trace)
+    monkeypatch.setattr("perf_culprit.machine.trace_means.trace_commits", trace)
     repository, commits = history
     workplace = cast("Workplace", Machine(tmp_path, {}))
     doubt = diagnose_culprit(repository, workplace, commits[1], profiling=Profiling(), say=lambda _: None).doubt

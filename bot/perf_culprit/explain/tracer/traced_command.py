@@ -83,6 +83,11 @@ def why_lost(execute: Callable[[], None], *, hook: str, folder_variable: str) ->
     return TraceError(f"no Python process of the command left a trace: {message}", next_step=next_step)
 
 
+def programs_of(execute: Callable[[], object]) -> list[str]:
+    """The names of the programs that a command starts, directly or not."""
+    return sorted({os.path.basename(one.command[0]) for one in _watched(execute) if one.command})  # noqa: PTH119 - as in method.py
+
+
 def _reason(processes: Iterable[Process], hook: str, folder_variable: str) -> Lost:
     seen = list(processes)
     if not seen:
@@ -117,7 +122,7 @@ def _options(arguments: Iterable[str]) -> str:
     return letters
 
 
-def _watched(execute: Callable[[], None]) -> list[Process]:
+def _watched(execute: Callable[[], object]) -> list[Process]:
     """The processes that this one starts to execute the command, directly or not; earlier ones are ignored."""
     seen: dict[tuple[int, tuple[str, ...]], Process] = {}
     own = _read_process(os.getpid())

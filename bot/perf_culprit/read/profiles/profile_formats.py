@@ -1,5 +1,6 @@
 """Every format of profiles and traces, from the most specific content to the least."""
 
+import shlex
 from typing import Final
 
 from perf_culprit.errors import DataError, UsageError
@@ -47,7 +48,11 @@ LZ4: Final = b"\x04\x22\x4d\x18"
 
 # Unsupported formats: first bytes, description, and a way to a supported format.
 _OTHERS: Final[tuple[tuple[bytes, str, str], ...]] = (
-    (b"FLR\x00", "a recording of Java's Flight Recorder", f"print its samples: {stack_formats.JFR_PRINT}"),
+    (
+        b"FLR\x00",
+        "a recording of Java's Flight Recorder",
+        f"print its samples: {shlex.join(stack_formats.JFR_PRINT)} FILE > stacks.json",
+    ),
     (b"memray\x00", "memray's own file", MEMRAY),
     (b"PERFILE2", "perf's own data", "convert it: perf script -i FILE > stacks.txt"),
     (b"MOJ", "Austin's binary form", "convert it: mojo2austin FILE stacks.txt"),

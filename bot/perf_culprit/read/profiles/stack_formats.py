@@ -1,6 +1,7 @@
 """Sampled stacks: collapsed, perf script, Flight Recorder, pyinstrument, Scalene, gprof2dot (memray)."""
 
 import re
+import shlex
 from functools import lru_cache
 from typing import Final
 
@@ -168,10 +169,8 @@ PERF_SCRIPT = ProfileReader(
 
 # Samples of Java's Flight Recorder, printed by the JDK's own tool: `jfr print --json`.
 
-JFR_PRINT: Final = (
-    "jfr print --json --stack-depth 64 --events jdk.ExecutionSample,jdk.NativeMethodSample FILE > stacks.json"
-)
-_JFR_EVENTS: Final = frozenset({"jdk.ExecutionSample", "jdk.NativeMethodSample"})
+_JFR_EVENTS: Final = ("jdk.ExecutionSample", "jdk.NativeMethodSample")
+JFR_PRINT: Final = ("jfr", "print", "--json", "--stack-depth", "64", "--events", ",".join(_JFR_EVENTS))
 
 
 class _JfrType(msgspec.Struct):
@@ -211,7 +210,9 @@ class _JfrDocument(msgspec.Struct):
 
 def _read_jfr(file: ProfileFile) -> tuple[Profile, ...]:
     """Read the samples of all threads into one profile. Other events are left out."""
-    document = decode(file, _JfrDocument, what="output of jfr print", next_step=f"print it again: {JFR_PRINT}")
+    document = decode(
+        file, _JfrDocument, what="output of jfr print", next_step=f"print it again: {shlex.join(JFR_PRINT)} FILE"
+    )
     tree = ProfileTree()
     truncated = 0
     events = document.recording.events

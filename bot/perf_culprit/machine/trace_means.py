@@ -1,0 +1,312 @@
+"""Trace a command by the best means at hand: files for each commit, or the reason why there are none."""
+
+import math
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from perf_culprit.errors import BotError, DataError
+from perf_culprit.explain.tracer.trace_profile import encode_trace
+from perf_culprit.explain.tracer.traced_command import HOOK_FOLDER, programs_of
+from perf_culprit.files import replace_file
+from perf_culprit.machine.this_machine import Say, TracePlan, trace_commits
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.model.call_tree import Profile
+from perf_culprit.read.profiles.profile_reading import read_profiles
+from perf_culprit.read.profiles.stack_formats import JFR_PRINT
+
+# Executions of a profiled command: five show noise (docs/diagnosis.md), fewer than two show none.
+MOST_EXECUTIONS: Final = 5
+FEWEST_EXECUTIONS: Final = 2
+# Callgrind takes about this many times as long as the program *(measured on C and Rust)*.
+CALLGRIND_TIMES: Final = 50
+PYTHON_MINORS: Final = range(11, 16)
+
+Files = Mapping[str, tuple[Path, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Traced:
+    """`files`: by the commit's name, one or more each; empty if `error` says why nothing was traced."""
+
+    by: str
+    files: Files = field(default_factory=dict)
+    error: BotError | None = None
+
+    @property
+    def line(self) -> str:
+        if self.error is None:
+            return f"traced by {self.by}"
+        return f"not traced, because {self.error.message}" + (
+            f" ({self.error.next_step})" if self.error.next_step else ""
+        )
+
+    def profiles(self) -> list[tuple[Profile, ...]]:
+        """Each commit's profiles, in their order; raises `error` if there are none."""
+        if self.error is not None:
+            raise self.error
+        return [read_profiles([*map(str, files)], trusted=True).profiles for files in self.files.values()]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recording:
+    """One trace to make. `folder` keeps its files."""
+
+    command: str
+    workplace: Workplace
+    commits: Mapping[str, str]
+    plan: TracePlan
+    folder: Path
+    say: Say
+
+    def run(self, name: str, command: str | None = None, variables: Mapping[str, str] | None = None) -> Path:
+        own = {**self.plan.variables.get(name, {}), **(variables or {})}
+        return self.workplace.run(self.commits[name], command=command or self.command, variables=own)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Means:
+    """`tools`: the ids of result formats that only this language's tools write, and `words` of its commands."""
+
+    title: str
+    record: Callable[[Recording], Files]
+    words: str
+    tools: tuple[str, ...] = ()
+
+
+def trace(
+    command: str,
+    tool: str,
+    *,
+    workplace: Workplace,
+    commits: Mapping[str, str],
+    plan: TracePlan,
+    folder: Path,
+    say: Say,
+) -> Traced:
+    """Trace each of `commits` (by name, the baseline first) executing `command`, and write the files into `folder`.
+
+    `tool` is the format of the command's results, or `auto`; `PROFILED`: the command writes a profile to
+    $PERF_CULPRIT_OUTPUT. A failure is in the answer: it changes no verdict, and costs no measurement.
+    """
+    means = means_of(command, tool)
+    asked = Recording(command=command, workplace=workplace, commits=commits, plan=plan, folder=folder, say=say)
+    try:
+        if means is None:
+            # A script or a Makefile: its processes show what it runs.
+            programs = programs_of(lambda: asked.run(next(iter(commits))))
+            means = means_of(" ".join(programs), tool) or NATIVE
+        if means is NATIVE and not _has_perf():
+            means = COUNTED
+        return Traced(by=means.title, files=means.record(asked))
+    except BotError as error:
+        return Traced(by="" if means is None else means.title, error=error)
+
+
+def means_of(command: str, tool: str) -> Means | None:
+    """The means for the language of the tool, or else of the command's words; None if both tell nothing."""
+    by_tool = (one for one in MEANS if tool in one.tools)
+    by_words = (one for one in MEANS if one.words and re.search(rf"(?<![\w.-])(?:{one.words})(?![\w-])", command))
+    return next(by_tool, None) or next(by_words, None)
+
+
+# Python: our tracer, which follows methods level by level.
+
+
+def _by_tracer(asked: Recording) -> Files:
+    with tempfile.TemporaryDirectory(prefix="culprit-site-") as name:
+        command, site = own_python_path(asked.command), _user_site(Path(name))
+        traces = trace_commits(
+            asked.workplace, asked.commits, plan=asked.plan, say=asked.say, command=command, variables=site
+        )
+    files = {name: (asked.folder / f"{name}-trace.json",) for name in traces}
+    for name, one in traces.items():
+        replace_file(files[name][0], encode_trace(one))
+    return files
+
+
+def own_python_path(command: str) -> str:
+    """The command with the tracer's folder in front of each PYTHONPATH that it sets."""
+    return re.sub(r"\bPYTHONPATH=(?=\S)", lambda match: f"{match[0]}{shlex.quote(str(HOOK_FOLDER))}:", command)
+
+
+def _user_site(folder: Path) -> Mapping[str, str]:
+    """A user site that finds the tracer even if a script of the command sets a PYTHONPATH of its own."""
+    own = os.environ.get("PYTHONUSERBASE") or str(Path.home() / ".local")
+    for minor in PYTHON_MINORS:
+        place = f"lib/python3.{minor}/site-packages"
+        (folder / place).mkdir(parents=True)
+        lines = (
+            f"import sys; sys.path.insert(0, {str(HOOK_FOLDER)!r})",
+            f"import site; site.addsitedir({f'{own}/{place}'!r})",
+        )
+        (folder / place / "tracer.pth").write_text("\n".join(lines))
+    return {"PYTHONUSERBASE": str(folder)}
+
+
+# Other languages: their own profiler, on all commits in turn.
+
+# Executes the command on a commit with a profiler whose files go into a folder, and returns one profile.
+Profiler = Callable[[Recording, str, Path], Path]
+
+
+def in_turn(asked: Recording, profiler: Profiler) -> Files:
+    """Profile all commits alternately, so that all see the same machine conditions."""
+    files: dict[str, list[Path]] = {name: [] for name in asked.commits}
+    begun = time.monotonic()
+    for number in range(MOST_EXECUTIONS):
+        spent = time.monotonic() - begun
+        if number >= FEWEST_EXECUTIONS and spent * (number + 1) / number > len(files) * asked.plan.budget_s:
+            break
+        for name in asked.commits:
+            with tempfile.TemporaryDirectory(prefix="culprit-profile-") as scratch:
+                made = profiler(asked, name, Path(scratch))
+                if not made.stat().st_size or not _samples(made):
+                    raise DataError("the command ended before it was sampled", next_step="trace a longer one")
+                files[name].append(asked.folder / f"{name}-trace-{number + 1}{made.suffix}")
+                shutil.copyfile(made, files[name][-1])
+    return {name: tuple(some) for name, some in files.items()}
+
+
+def _own(asked: Recording, name: str, _scratch: Path) -> Path:
+    """Execute a command that writes a profile itself."""
+    return asked.run(name)
+
+
+def _go(asked: Recording, name: str, scratch: Path) -> Path:
+    options = shlex.join([f"-cpuprofile={scratch}/cpu.pprof", f"-o={scratch}/package.test"])
+    _run_with(asked, name, scratch, "go", f'[ "$1" != test ] || {{ shift; set -- test {options} "$@"; }}\nexec %s "$@"')
+    return _busiest(scratch.glob("*.pprof"), next_step="write `go test` with one package in the command")
+
+
+def _node(asked: Recording, name: str, scratch: Path) -> Path:
+    _run_with(asked, name, scratch, "node", f'exec %s --cpu-prof --cpu-prof-dir={shlex.quote(str(scratch))} "$@"')
+    return _busiest(scratch.glob("*.cpuprofile"), next_step="start Node as `node`, which the PATH finds")
+
+
+def _run_with(asked: Recording, name: str, scratch: Path, program: str, script: str) -> None:
+    """Execute the command with a script instead of a program, which npm and make find by the PATH as well."""
+    path = os.environ.get("PATH", os.defpath)
+    real = shutil.which(program, path=path)
+    if real is None:
+        raise DataError(f"{program} is not installed", next_step="install it, or give a profiler's command (--profile)")
+    shim = scratch / "bin" / program
+    shim.parent.mkdir()
+    shim.write_text(f"#!/bin/sh\n{script % shlex.quote(real)}\n")
+    shim.chmod(0o755)
+    asked.run(name, variables={"PATH": f"{shim.parent}:{path}"})
+
+
+def _java(asked: Recording, name: str, scratch: Path) -> Path:
+    recording = f"-XX:StartFlightRecording=filename={scratch}/%p.jfr,settings=profile"
+    options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {recording}".strip()
+    asked.run(name, variables={"JAVA_TOOL_OPTIONS": options})
+    for file in scratch.glob("*.jfr"):
+        _print([*JFR_PRINT, str(file)], file.with_suffix(".json"))
+    return _busiest(scratch.glob("*.json"), next_step="run Java 17 or newer, and let it end by itself")
+
+
+def _native(asked: Recording, name: str, scratch: Path) -> Path:
+    data = scratch / "perf.data"
+    record = ["perf", "record", "-q", "-F", "199", "--call-graph", "dwarf,16384", "-o", str(data)]
+    asked.run(name, shlex.join([*record, "--", "sh", "-e", "-c", asked.command]))
+    return _print(["perf", "script", "--no-inline", "-i", str(data)], scratch / "stacks.perf")
+
+
+def _by_counting(asked: Recording) -> Files:
+    """Count instructions by function: exact, but so slow that the command has to be short."""
+    begun = time.monotonic()
+    asked.run(next(iter(asked.commits)))
+    wanted_s = CALLGRIND_TIMES * (time.monotonic() - begun)
+    if wanted_s > asked.plan.budget_s:
+        raise DataError(
+            f"perf does not work on this machine, and counting instructions would take about {wanted_s:.0f} s a commit",
+            next_step="give a command that runs one short benchmark, or a profiler's command (--profile)",
+        )
+    files = {}
+    for name, commit in asked.commits.items():
+        made = _busiest(asked.workplace.count_functions(commit), next_step="let the program end by itself")
+        files[name] = (asked.folder / f"{name}-trace.callgrind",)
+        shutil.copyfile(made, files[name][0])
+    return files
+
+
+def _has_perf() -> bool:
+    if shutil.which("perf") is None:
+        return False
+    probe = ["perf", "record", "-q", "-g", "-o", os.devnull, "--", "true"]
+    return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
+def _busiest(files: Iterable[Path], *, next_step: str) -> Path:
+    """The profile with the most samples: a shell or npm may have started the program, and waited."""
+    chosen = max(files, key=_samples, default=None)
+    if chosen is None:
+        raise DataError("the command left no profile", next_step=next_step)
+    return chosen
+
+
+def _samples(file: Path) -> float:
+    profiles = read_profiles([str(file)], trusted=True).profiles
+    return sum(math.fsum(node.self_ms) for profile in profiles for node in profile.nodes)
+
+
+def _print(command: Sequence[str], file: Path) -> Path:
+    with file.open("wb") as output:
+        done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise DataError(f"{command[0]} could not print the profile: {done.stderr.decode(errors='replace')[-200:]}")
+    return file
+
+
+PYTHON: Final = Means(
+    title="our tracer for Python",
+    record=_by_tracer,
+    words=r"python[0-9.]*|pytest|asv|pyperf|tox|nox|uv run",
+    tools=("pytest_benchmark", "pytest_benchmark_text", "pyperf", "asv", "asv_text"),
+)
+NATIVE: Final = Means(
+    title="perf",
+    record=lambda asked: in_turn(asked, _native),
+    words="",
+    tools=(
+        "google_benchmark",
+        "google_benchmark_csv",
+        "google_benchmark_text",
+        "catch2_xml",
+        "catch2_text",
+        "nanobench",
+        "criterion",
+        "divan",
+    ),
+)
+COUNTED: Final = Means(title="callgrind", record=_by_counting, words="")
+GO: Final = Means(
+    title="go test -cpuprofile",
+    record=lambda asked: in_turn(asked, _go),
+    words="go test",
+    tools=("go_text", "go_json"),
+)
+NODE: Final = Means(
+    title="node --cpu-prof",
+    record=lambda asked: in_turn(asked, _node),
+    words="node|npm|npx|pnpm|yarn|vitest",
+    tools=("mitata", "mitata_text", "tinybench", "vitest", "vitest_5_text"),
+)
+JAVA: Final = Means(
+    title="Java's Flight Recorder",
+    record=lambda asked: in_turn(asked, _java),
+    words=r"java|mvn|mvnw|gradle|gradlew",
+    tools=("jmh", "jmh_csv"),
+)
+PROFILED: Final = "profile"
+OWN: Final = Means(title="the given profiler", record=lambda asked: in_turn(asked, _own), words="", tools=(PROFILED,))
+MEANS: Final = (OWN, GO, PYTHON, NODE, JAVA, NATIVE)
