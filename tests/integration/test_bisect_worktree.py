@@ -426,11 +426,15 @@ def test_bad_input(
     assert worktrees(repository) == 1
 
 
-def test_several_benchmarks_want_a_choice(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_several_benchmarks_the_one_that_changed_most_is_searched(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     hashes = measured_repository(repository, line(3, step_at=2))
-    script = 'echo \'[{"name": "a", "unit": "ms", "value": 1}, {"name": "b", "unit": "ms", "value": 2}]\''
-    assert bisect(repository, good=hashes["c0"], bad=hashes["c2"], run=script)[0] == 2
-    assert "a (value), b (value)" in capsys.readouterr().err
+    script = """printf '[{"name":"a","unit":"ms","value":7},{"name":"b","unit":"ms","value":%s}]' "$(cat value)\""""
+    code, answer = bisect(repository, good=hashes["c0"], bad=hashes["c2"], run=script)
+    assert (code, [one["commit"] for one in answer["culprits"]]) == (0, [hashes["c2"]])
+    assert answer["benchmark"] == "b"
+    assert "the search follows b (value), which changed most of 2 metrics" in capsys.readouterr().err
 
 
 def test_unrelated_histories(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

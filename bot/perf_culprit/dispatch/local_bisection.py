@@ -213,7 +213,8 @@ def _tried(
         require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
     if is_traced and not executed:
         say("the prior does not know what the benchmark executes: no Python (3.11 or newer) of the repository ran")
-    return *choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric), executed
+    key, metric = choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric, say=say)
+    return key, metric, executed
 
 
 def _traced_run(workplace: Workplace, commit: str) -> tuple[Run | None, frozenset[tuple[str, str]]]:

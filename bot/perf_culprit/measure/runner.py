@@ -54,6 +54,8 @@ WITHHELD_NAMES: Final = frozenset(
 )
 # GIT_*: a git hook's variables would redirect the command's own git calls to another repository. Git's configuration in
 # the environment can hold a token.
+# Many images set it. Then each execution compiles what its commit changed, and time and counts hold the compilation.
+NOT_KEPT: Final = frozenset({"PYTHONDONTWRITEBYTECODE"})
 WITHHELD_PREFIXES: Final = ("ACTIONS_", "INPUT_", "STATE_", "GIT_", "PERF_CULPRIT_")
 # On GitHub's runners a job may hold secrets under any name, so only variables for building and running are passed on.
 # The workflow names others that a command needs.
@@ -125,7 +127,7 @@ def withheld(environ: Mapping[str, str], *, named: Sequence[str] = ()) -> tuple[
 
 
 def _is_not_withheld(name: str) -> bool:
-    return name not in WITHHELD_NAMES and not name.startswith(WITHHELD_PREFIXES)
+    return name not in WITHHELD_NAMES | NOT_KEPT and not name.startswith(WITHHELD_PREFIXES)
 
 
 def _is_passed(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from statistics import median
@@ -13,7 +13,7 @@ from perf_culprit.measure.processes import shown_output
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, ExecutionError, short
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import Failure, FailureKind, Job
-from perf_culprit.model.run import Direction, Metric, MetricKey, Run
+from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run
 
 # The order of executions, and the rounds after which the numbers are analysed.
 
@@ -45,15 +45,17 @@ def require_benchmark(run: Run, *, benchmark: str | None, metric: str | None, en
         raise _unknown(run, benchmark, metric, where=f" at the {end} commit")
 
 
-def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | None) -> tuple[MetricKey, Metric]:
-    """Choose the one metric that matches the names and is measured at both ends.
+def choose_metric(
+    good: Run, bad: Run, *, benchmark: str | None, metric: str | None, say: Callable[[str], None]
+) -> tuple[MetricKey, Metric]:
+    """Choose the metric that matches the names and is measured at both ends; of several, the one that changed most.
 
     Raises:
-        UsageError: the names match no metric or several; the message lists the available ones.
+        UsageError: the names match no metric, or none says whether lower or higher is better.
         DataError: only one end has it.
     """
     at_good, at_bad = _matching(good, benchmark, metric), _matching(bad, benchmark, metric)
-    both = {key: followed for key, followed in at_good.items() if key in at_bad}
+    both = [key for key in at_good if key in at_bad]
     if not both and (at_good or at_bad):
         key, end = next(((key, "bad") for key in at_good), None) or next((key, "good") for key in at_bad)
         raise DataError(
@@ -63,20 +65,32 @@ def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | N
         )
     if not both:
         raise _unknown(good, benchmark, metric)
-    if len(both) > 1:
+    changes = {
+        key: _change(at_good[key].value, at_bad[key].value)
+        for key in both
+        if at_good[key].metric.direction is not Direction.UNKNOWN
+    }
+    if not changes:
         raise UsageError(
-            f"{len(both)} metrics are measured, and a search follows one",
-            place="--benchmark",
-            next_step=f"name one with --benchmark and --metric: {_named(list(both))}",
-        )
-    key, followed = next(iter(both.items()))
-    if followed.direction is Direction.UNKNOWN:
-        raise UsageError(
-            f"{_named([key])} does not say whether lower or higher is better",
+            f"{_named(both)} does not say whether lower or higher is better",
             place="--metric",
             next_step="choose another metric, or name the format with --tool",
         )
-    return key, followed
+    key = max(changes, key=lambda one: abs(changes[one]))
+    if len(both) > 1:
+        size = f"{math.expm1(changes[key]):+.1%}" if math.isfinite(changes[key]) else "from or to zero"
+        say(
+            f"the search follows {_named([key])}, which changed most of {len(both)} metrics ({size}, one execution of "
+            "each end); --benchmark and --metric choose another"
+        )
+    return key, at_good[key].metric
+
+
+def _change(good: float, bad: float) -> float:
+    """The logarithm of the factor; infinite if one of them is zero."""
+    if good == bad:
+        return 0.0
+    return math.log(bad / good) if good > 0 and bad > 0 else math.inf
 
 
 def _unknown(run: Run, benchmark: str | None, metric: str | None, *, where: str = "") -> UsageError:
@@ -92,9 +106,9 @@ def _unknown(run: Run, benchmark: str | None, metric: str | None, *, where: str 
     )
 
 
-def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[MetricKey, Metric]:
+def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[MetricKey, Benchmark]:
     return {
-        entry.key: entry.metric
+        entry.key: entry
         for entry in run.benchmarks
         if benchmark in (None, entry.name) and metric in (None, entry.metric.name)
     }

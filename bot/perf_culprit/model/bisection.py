@@ -26,7 +26,8 @@ class CommitRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `commits` are `bad` and its ancestors, without `good` and its ancestors; parents come before children, `bad` comes
     last. `parents[i]` are the indices of commit i's parents in `commits`, empty if its parents are on the good side.
     `reverts` are pairs (reverting, reverted). `unchanged` commits have the same build inputs as their only parent.
-    `merge_bases` is empty if `good` is an ancestor of `bad`.
+    `merge_bases` is empty if `good` is an ancestor of `bad`. `outside`: candidates whose first parent is neither a
+    candidate nor an end, but an ancestor of `good`, and that parent.
     """
 
     good: str
@@ -36,6 +37,7 @@ class CommitRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     reverts: tuple[tuple[int, int], ...] = ()
     unchanged: tuple[int, ...] = ()
     merge_bases: tuple[str, ...] = ()
+    outside: Mapping[str, str] = {}
     first_parent: bool = False
 
 
@@ -170,6 +172,7 @@ class OutcomeKind(StrEnum):
     INCONCLUSIVE = "inconclusive"
     FIXED_ON_GOOD_SIDE = "fixed_on_good_side"
     BUDGET_SPENT = "budget_spent"
+    CHANGE_OF_GOOD = "change_of_good"  # the suspect's parent, an ancestor of good, measures like the suspect
     UNMEASURABLE = "unmeasurable"  # an end of the range gives no numbers
 
 
@@ -320,6 +323,7 @@ DEFINITE = frozenset(
         OutcomeKind.DECAY,
         OutcomeKind.NOT_REPRODUCED,
         OutcomeKind.FIXED_ON_GOOD_SIDE,
+        OutcomeKind.CHANGE_OF_GOOD,
     }
 )
 

@@ -40,6 +40,8 @@ class SearchReason(StrEnum):
     SOURCE_NAMES = "source_names"
     SOURCE_TESTS_NEXT = "source_tests_next"
     STEP_AFTER = "step_after"
+    CHANGE_OF_GOOD = "change_of_good"
+    PARENT_LOST = "parent_lost"
     OTHER_IMAGE = "other_image"
     MEASURED_ON_IMAGES = "measured_on_images"
 

@@ -193,12 +193,15 @@ def _code(code: ExecutedCode) -> Text:
 
 def _candidates(report: BisectionReport) -> Iterator[Table]:
     url, suspects = report.repository_url, report.outcome.suspects
-    skipped = any(entry.skipped for entry in suspects)
+    skipped, measured = any(entry.skipped for entry in suspects), {entry.commit for entry in report.measured}
+
+    def what_happened(entry: Suspect) -> str:
+        return "does not run" if entry.skipped else "yes" if entry.commit in measured else "not tried"
 
     def suspect(entry: Suspect) -> tuple[Text, ...]:
         subject = report.subjects.get(entry.commit)
         told = Name(subject, SUSPECT_LIMIT) if subject else Safe("")
-        was = (Safe("skipped" if entry.skipped else "yes"),) if skipped else ()
+        was = (Safe(what_happened(entry)),) if skipped else ()
         return (Commit(entry.commit, url), Safe(percent(entry.posterior)), *was, told)
 
     def part(entry: DecayPart) -> tuple[Text, ...]:

@@ -61,6 +61,11 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
         "bisect.runner names another"
     ),
     SearchReason.MEASURED_ON_IMAGES: "the machines ran {images}, where {runner} was asked for",
+    SearchReason.CHANGE_OF_GOOD: (
+        "{commit} measures like its parent {parent}, an ancestor of the good commit[; good differs from {parent} by "
+        "{change:+%} ({low:+%} … {high:+%})]: to find that change, search with {parent} as the good end"
+    ),
+    SearchReason.PARENT_LOST: "{commit} is not confirmed: its parent {parent}, outside the range, cannot be measured",
     SearchReason.STEP_AFTER: (
         "the bad end differs from {before} by {change:+%} ({low:+%} … {high:+%}): to find that change, search the same "
         "with {before} as the good end"
@@ -78,6 +83,7 @@ HEADLINES: Final = {
     OutcomeKind.NOT_REPRODUCED: "The change was not reproduced",
     OutcomeKind.INCONCLUSIVE: "Inconclusive: more executions are needed",
     OutcomeKind.FIXED_ON_GOOD_SIDE: "Nothing got worse: the good side got better",
+    OutcomeKind.CHANGE_OF_GOOD: "No commit of the range: the good commit differs from its own ancestor",
     OutcomeKind.BUDGET_SPENT: "Stopped before the answer was certain: the budget is spent",
     OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
 }
@@ -87,6 +93,7 @@ PLAIN: Final = {
     OutcomeKind.DECAY: "The change came in many small parts.",
     OutcomeKind.INCONCLUSIVE: "The ends could not be told apart at this noise with this many executions.",
     OutcomeKind.FIXED_ON_GOOD_SIDE: "The merge base measures like the bad end: only the good side changed.",
+    OutcomeKind.CHANGE_OF_GOOD: "The likeliest commit measures like its parent, an ancestor of the good commit.",
     OutcomeKind.BUDGET_SPENT: "Good and bad could not be told apart within the budget.",
     OutcomeKind.UNMEASURABLE: "Could not measure the good or bad commit. Check the command, benchmark and metric.",
 }
@@ -100,7 +107,9 @@ def reason_of(report: BisectionReport) -> str:
             return _resolved(outcome)
         case OutcomeKind.SUSPECT_SET:
             skipped = sum(suspect.skipped is not None for suspect in outcome.suspects)
-            return f"{left} cannot be told apart: {skipped or 'some'} of them cannot be measured."
+            is_lost = any(note.code is SearchReason.PARENT_LOST for note in outcome.notes)
+            apart = f"{left} cannot be told apart: {skipped or 'some'} of them cannot be measured."
+            return "The likeliest commit is not confirmed: its parent cannot be measured." if is_lost else apart
         case OutcomeKind.NOT_REPRODUCED:
             return _beside(report) or _denied(report)
         case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:

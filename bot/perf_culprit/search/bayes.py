@@ -49,7 +49,8 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
             before, after = standing.edges(standing.positions[state.suspect or ""] - 1)
             at_once = 1 if standing.before_phase.model.is_quiet else min(max(standing.fresh_rounds, 1), MORE_AT_ONCE)
             wanted = max(confirming_rounds(standing) - standing.fresh_rounds, at_once) - pending
-            return [(Purpose.CONFIRM, _distinct(*before, after))] * min(k, max(wanted, 0))
+            ends = (0,) if min(before, default=0) < 0 else ()  # how far good is from that parent is the other answer
+            return [(Purpose.CONFIRM, _distinct(*ends, *before, after))] * min(k, max(wanted, 0))
         case Phase.RESIDUAL:
             if standing.unseen:
                 return [(Purpose.RESIDUAL, (*_references(standing), *standing.unseen))] * min(k, max(1 - pending, 0))

@@ -4,7 +4,7 @@ text = git rev-list --topo-order --parents GOOD BAD
 commit_range = cut_range(parse_parents(text), good=GOOD, bad=BAD)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -93,6 +93,7 @@ def cut_range(
         for member in members
     )
     commits = tuple(graph.commits[member] for member in members)
+    merge_bases = () if common[good_at] else _heads(graph, common)
     return CommitRange(
         good=good,
         bad=bad,
@@ -100,9 +101,22 @@ def cut_range(
         parents=parents,
         reverts=_reverts(commits, messages or {}),
         unchanged=_unchanged(graph, members, first_parent, build_inputs or {}),
-        merge_bases=() if common[good_at] else _heads(graph, common),
+        merge_bases=merge_bases,
+        outside=_outside(graph, members, ends=(good, *merge_bases)),
         first_parent=first_parent,
     )
+
+
+def _outside(graph: CommitGraph, members: npt.NDArray[np.intp], *, ends: Collection[str]) -> dict[str, str]:
+    """The first parents that are neither candidates nor `ends`, by candidate."""
+    inside = {*(graph.commits[member] for member in members), *ends}
+    first = {graph.commits[member]: graph.parents[member][:1] for member in members}
+    return {
+        commit: graph.commits[parent]
+        for commit, parents in first.items()
+        for parent in parents
+        if graph.commits[parent] not in inside
+    }
 
 
 def _parents(graph: CommitGraph, member: int, first_parent: bool) -> tuple[int, ...]:

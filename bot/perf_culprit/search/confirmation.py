@@ -67,7 +67,7 @@ def _stretches(standing: Standing) -> Iterator[tuple[Standing, Samples]]:
     results = standing.state.results
     starts = [start for place in LEARNED_AFTER if 0 < (start := standing.state.since + place) < len(results)]
     for start, end in pairwise([*starts, len(results)]):
-        yield standing.before(start), samples_of(standing.state, standing.positions, results[start:end])
+        yield standing.before(start), samples_of(standing.state, standing.with_outside, results[start:end])
 
 
 def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tuple[int, int]) -> Floats:

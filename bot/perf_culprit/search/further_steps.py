@@ -64,7 +64,7 @@ def stretches(standing: Standing) -> tuple[Stretch, ...]:
     corners = [0]
     for candidate in standing.named:
         before, after = standing.edges(candidate)
-        corners += [before[0], after]
+        corners += [max(before[0], 0), after]
     corners.append(standing.reach.size)
     pairs = zip(corners[::2], corners[1::2], strict=True)
     return tuple(_stretch(standing, low, high) for low, high in pairs if low < high)
@@ -163,7 +163,7 @@ def is_given_up(standing: Standing, *, share: float = SHARE) -> bool:
 def is_small(standing: Standing, candidate: int) -> bool:
     """Whether a further step's own rounds, which no search chose, show that it is too small to matter."""
     before, after = standing.edges(candidate)
-    fresh = samples_of(standing.state, standing.positions, standing.state.results[standing.state.since :])
+    fresh = samples_of(standing.state, standing.with_outside, standing.state.results[standing.state.since :])
     differences = (round_differences(fresh, commit, after) for commit in before)
     sizes = [mean_difference(own) for own in differences if own.size]
     largest = max(abs(named.center) for named in named_sizes(standing))

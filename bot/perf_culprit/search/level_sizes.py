@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.pattern_evidence import Design, Fit
-from perf_culprit.search.round_samples import Samples
+from perf_culprit.search.round_samples import Samples, samples_of
 from perf_culprit.search.search_view import Standing
 
 Floats = npt.NDArray[np.float64]
@@ -78,10 +78,18 @@ def level_difference(standing: Standing, low: int, high: int, *, cleaned: bool =
     return sizes_of(pattern_evidence.fit(design, np.stack(levels)))[0]
 
 
+def difference(standing: Standing, low: int, high: int) -> Size | None:
+    """The difference of two commits; one outside the range (below 0) has a level in the rounds of both alone."""
+    if low >= 0:
+        return level_difference(standing, low, high)
+    own = round_differences(samples_of(standing.state, standing.with_outside), low, high)
+    return mean_difference(own) if own.size else None
+
+
 def step_size(standing: Standing, candidate: int) -> Size | None:
     """The size of a commit against the nearest of its parents; None if an end of the edge was not measured."""
     before, after = standing.edges(candidate)
-    sizes = [size for commit in before if (size := level_difference(standing, commit, after)) is not None]
+    sizes = [size for commit in before if (size := difference(standing, commit, after)) is not None]
     return min(sizes, key=lambda size: abs(size.center), default=None)
 
 

@@ -202,7 +202,7 @@ def _search(standing: Standing) -> SearchState:
     return state
 
 
-def _confirm(standing: Standing) -> SearchState:
+def _confirm(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the phase each
     state = standing.state
     if not state.named and is_refuted(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
@@ -210,6 +210,8 @@ def _confirm(standing: Standing) -> SearchState:
         return state
     candidate = standing.positions[state.suspect] - 1
     log_e = log_pair(standing, candidate)
+    if (kind := _of_outside_parent(standing, candidate, log_e)) is not None:
+        return conclude(standing, kind)
     posterior = standing.posterior(candidate)
     is_convincing = log_e > convincing(standing) and (is_settled(standing) or is_certain(standing))
     # If the search would return the suspect here at once, continue measuring.
@@ -236,6 +238,15 @@ def _confirm(standing: Standing) -> SearchState:
     if log_e < REFUTED or is_no_step or is_spent:
         return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
     return state
+
+
+def _of_outside_parent(standing: Standing, candidate: int, log_e: float) -> OutcomeKind | None:
+    """The answer if the suspect's parent outside the range cannot be measured, or measures like the suspect."""
+    before, _ = standing.edges(candidate)
+    if not before:
+        return OutcomeKind.SUSPECT_SET
+    is_equal = before[0] < 0 and log_e < REFUTED
+    return OutcomeKind.CHANGE_OF_GOOD if is_equal and not standing.state.named else None
 
 
 def convincing(standing: Standing) -> float:

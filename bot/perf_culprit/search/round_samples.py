@@ -57,7 +57,7 @@ class Samples:
 
 
 def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequence[Result] | None = None) -> Samples:
-    """Collect all usable values of `results` (default: stored and recorded ones), commits numbered by `positions`."""
+    """Collect the usable values of `results` (default: stored and recorded ones), of the commits in `positions`."""
     jobs = {job.id: job for job in state.jobs}
     sign = orientation(state)
     y: list[float] = []
@@ -65,6 +65,8 @@ def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequen
     block: list[int] = []
     for number, result in enumerate((*state.stored, *state.results) if results is None else results):
         for name in _execution_order(result, jobs.get(result.job_id)):
+            if name not in positions:
+                continue
             values = result.values[name]
             y += [sign * float(np.log(value)) for value in values]
             commit += [positions[name]] * len(values)

@@ -9,9 +9,10 @@ from scipy.optimize import isotonic_regression
 
 from perf_culprit.model.bisection import Culprit, DecayPart, Noise, Outcome, OutcomeKind, Phase, SearchState, Suspect
 from perf_culprit.model.finding import Interval
+from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import is_certain
-from perf_culprit.search.level_sizes import LEVEL, Size, named_sizes, sizes_of
+from perf_culprit.search.level_sizes import LEVEL, Size, difference, named_sizes, sizes_of
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.other_metrics import REFUTING_ANALYSIS, excludes
 from perf_culprit.search.pattern_evidence import Design, G
@@ -47,13 +48,32 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
         base = replace(base, kind=OutcomeKind.INCONCLUSIVE)
     if base.kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}:
         return replace(base, needed=needed, visible_effect=visible_effect(standing))
-    if kind is OutcomeKind.DECAY:
-        return _decay(standing, base)
+    if kind in {OutcomeKind.DECAY, OutcomeKind.CHANGE_OF_GOOD}:
+        return _decay(standing, base) if kind is OutcomeKind.DECAY else replace(base, notes=_change_of_good(standing))
     if standing.state.named:
         return _culprits(standing, base)
     if standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
         return replace(base, visible_effect=visible_effect(standing))
-    return replace(base, suspects=_suspects(standing))
+    return replace(base, suspects=_suspects(standing), notes=_lost_parent(standing))
+
+
+def _change_of_good(standing: Standing) -> tuple[Reason, ...]:
+    suspect = standing.state.suspect or ""
+    parent = standing.edges(standing.positions[suspect] - 1)[0][0]
+    names = {"commit": suspect, "parent": standing.name(parent)}
+    size = difference(standing, parent, 0)
+    if size is None:
+        return (because(SearchReason.CHANGE_OF_GOOD, **names),)
+    change, interval = _change(standing, size)
+    return (because(SearchReason.CHANGE_OF_GOOD, **names, change=change, low=interval.low, high=interval.high),)
+
+
+def _lost_parent(standing: Standing) -> tuple[Reason, ...]:
+    suspect = standing.state.suspect
+    parent = None if suspect is None else standing.state.commit_range.outside.get(suspect)
+    if suspect is None or parent is None or standing.edges(standing.positions[suspect] - 1)[0]:
+        return ()
+    return (because(SearchReason.PARENT_LOST, commit=suspect, parent=parent),)
 
 
 def _is_doubtful(standing: Standing) -> bool:

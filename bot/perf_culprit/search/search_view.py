@@ -29,7 +29,10 @@ KEPT_MODELS: Final = 8  # models per search: those before each stretch of a conf
 
 @dataclass(frozen=True)
 class Standing:
-    """A state, interpreted. Commits are 0 (good end; merge bases too, once measured fast), 1..N candidates."""
+    """A state, interpreted. Commits are 0 (good end; merge bases too, once measured fast), 1..N candidates.
+
+    Below 0 are the commits that no model contains: merge bases, then the candidates' parents outside the range.
+    """
 
     state: SearchState
     reach: Reach
@@ -45,10 +48,21 @@ class Standing:
         candidates = {commit: place + 1 for place, commit in enumerate(commit_range.commits)}
         return {commit_range.good: 0, **dict.fromkeys(commit_range.merge_bases, 0), **candidates}
 
+    @cached_property
+    def _beside(self) -> tuple[str, ...]:
+        commit_range = self.state.commit_range
+        return (*commit_range.merge_bases, *dict.fromkeys(commit_range.outside.values()))
+
+    @cached_property
+    def with_outside(self) -> Mapping[str, int]:
+        """The positions, also those of parents outside the range."""
+        outside = self.state.commit_range.outside.values()
+        return {**self.positions, **{name: -1 - self._beside.index(name) for name in outside}}
+
     def name(self, commit: int) -> str:
         commit_range = self.state.commit_range
         if commit < 0:
-            return commit_range.merge_bases[-1 - commit]
+            return self._beside[-1 - commit]
         return commit_range.commits[commit - 1] if commit else commit_range.good
 
     @cached_property
@@ -69,7 +83,7 @@ class Standing:
     def usable(self) -> npt.NDArray[np.bool_]:
         """Whether each commit can be measured [N + 1]."""
         usable = np.ones(self.reach.size + 1, dtype=np.bool_)
-        usable[[self.positions[commit] for commit in self.skipped]] = False
+        usable[[self.positions[commit] for commit in self.skipped if commit in self.positions]] = False
         return usable
 
     @cached_property
@@ -229,7 +243,10 @@ class Standing:
         return float(self.model.posterior[self.group_of(candidate)].sum())
 
     def edges(self, candidate: int) -> tuple[tuple[int, ...], int]:
-        """Commits that a confirmation compares: the nearest measurable before and at or after a candidate (0..N)."""
+        """Commits that a confirmation compares: the nearest measurable before and at or after a candidate (0..N).
+
+        A parent outside the range is below 0. There is none before if such a parent cannot be measured.
+        """
         after = self._first_usable_after(candidate)
         before = sorted(self._usable_before(candidate))
         return tuple(before[-2:]), after
@@ -239,13 +256,16 @@ class Standing:
         return int(np.flatnonzero(reached)[0]) if reached.any() else self.reach.size
 
     def _usable_before(self, candidate: int) -> set[int]:
-        parents = self.state.commit_range.parents
+        commit_range = self.state.commit_range
         usable: set[int] = set()
         seen: set[int] = set()
         waiting = [candidate]
         while waiting:
-            own = parents[waiting.pop()]
-            if not own:
+            at = waiting.pop()
+            own, outside = commit_range.parents[at], commit_range.outside.get(commit_range.commits[at])
+            if outside is not None and outside not in self.skipped:
+                usable.add(self.with_outside[outside])
+            elif not own and outside is None:
                 usable.add(0)
             for parent in own:
                 if self.usable[parent + 1]:

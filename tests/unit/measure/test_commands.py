@@ -43,3 +43,11 @@ def test_a_runner_passes_on_what_building_needs_and_what_the_workflow_names() ->
     assert "AWS_SECRET_ACCESS_KEY" in withheld(runner)
     # A person's own machine: known credentials are withheld, the other variables are passed on.
     assert "DATABASE_URL" in child_environment({**runner, "GITHUB_ACTIONS": ""})
+
+
+def test_bytecode_is_written_so_that_no_execution_compiles_what_its_commit_changed() -> None:
+    for here in ({}, {"GITHUB_ACTIONS": "true"}):
+        environ = {"PATH": "/bin", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "src"} | here
+        assert set(child_environment(environ)) == {"PATH", "PYTHONPATH"} | set(here)
+        assert withheld(environ) == ("PYTHONDONTWRITEBYTECODE",)
+        assert withheld(environ, named=["PYTHONDONTWRITEBYTECODE"]) == ()

@@ -49,7 +49,7 @@ def test_what_gets_away_is_ended_by_the_kernel(tmp_path: Path, way: str, monkeyp
     ],
 )
 def test_ends_are_reported_as_without(tmp_path: Path, text: str, fault: str) -> None:
-    assert run(text, tmp_path, timeout_seconds=0.3) == (fault, "")
+    assert run(text, tmp_path, timeout_seconds=0.3 if "took longer" in fault else 60) == (fault, "")
     assert alive(tmp_path) == set()
 
 

@@ -163,3 +163,14 @@ def test_a_range_of_50_000_commits() -> None:
     assert len(commit_range.commits) == 50_000
     # Every commit descends from the previous one, so the counts are those of a chain.
     assert counts[[0, 24_999, 49_999]].tolist() == [1, 25_000, 50_000]
+
+
+def test_a_parent_outside_the_range_is_known_but_an_end_or_a_merge_base_is_not() -> None:
+    """H merges F, whose branch left the line before good; E is on the line itself."""
+    history = parse_parents("H E F\nE D\nD C\nC X\nF G\nG X\nX\n")
+    older = cut_range(history, good="D", bad="H")
+    assert sorted(older.commits) == ["E", "F", "G", "H"]
+    assert older.outside == {"G": "X"}
+    assert cut_range(history, good="X", bad="H").outside == {}
+    aside = cut_range(history, good="C", bad="F")
+    assert (aside.merge_bases, aside.outside) == (("X",), {})

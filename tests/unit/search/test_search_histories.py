@@ -128,6 +128,7 @@ def merged(messages: Mapping[str, str] | None = None) -> CommitRange:
 
 def slow(commit_range: CommitRange, *commits: str) -> Virtual:
     levels = {commit: LEVEL * (commit in commits) for commit in (commit_range.good, *commit_range.commits)}
+    levels |= dict.fromkeys(commit_range.outside.values(), 0.0)
     return Virtual(commit_range=commit_range, levels=levels)
 
 

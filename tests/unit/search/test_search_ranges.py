@@ -201,3 +201,50 @@ def test_while_the_change_is_reproduced_its_size_so_far_moves() -> None:
     assert len(seen) >= 3
     assert len(set(seen)) == len(seen)
     assert None not in seen
+
+
+def branched_before_good(*, level: float, size: int = 12) -> Virtual:
+    """c1..c6 are a branch from x, an ancestor of good; good and c7..c9 have good's own change of `level`, as c10.. do.
+
+    The branch is merged as c10.
+    """
+    parents = [(place - 1,) if place not in (0, 6) else () for place in range(9)] + [(5, 8)]
+    parents += [(place - 1,) for place in range(10, size)]
+    commit_range = structs.replace(chain(size), parents=tuple(parents), outside={"c1": "x"})
+    levels = {"c0": level, "x": 0.0, **{f"c{place}": level * (place > 6) for place in range(1, size + 1)}}
+    return Virtual(commit_range=commit_range, levels=levels)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_commit_of_an_older_branch_is_not_named_for_the_change_of_good(seed: int) -> None:
+    """Compared with the good end instead of its parent, c1 is 20% faster and would be named."""
+    virtual = branched_before_good(level=0.2)
+    levels = {**(virtual.levels or {}), **{f"c{place}": 0.0 for place in range(10, 13)}}
+    outcome = replace(virtual, levels=levels).search(seed, sought=Sought.ANY)
+    assert outcome.kind is OutcomeKind.CHANGE_OF_GOOD
+    assert outcome.culprits == ()
+    (note,) = outcome.notes
+    assert note.arguments["parent"] == "x"
+    assert note.arguments["change"] == pytest.approx(np.expm1(0.2), rel=0.2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_commit_of_an_older_branch_is_confirmed_against_its_real_parent(seed: int) -> None:
+    virtual = branched_before_good(level=0.0)
+    levels = {**(virtual.levels or {}), **{f"c{place}": 0.2 for place in (1, 2, 3, 4, 5, 6, 10, 11, 12)}}
+    search, machine = replace(virtual, levels=levels).start(seed), replace(virtual, levels=levels).machine(seed)
+    outcome = play(search, machine)
+    assert names(outcome) == ["c1"]
+    assert outcome.culprits[0].relative_change == pytest.approx(np.expm1(0.2), rel=0.2)
+    confirming = [set(job.commits) for job in search.state.jobs if job.purpose is Purpose.CONFIRM]
+    assert {"x", "c1"} <= set.union(*confirming)
+    assert all("x" not in job.commits for job in search.state.jobs if job.purpose is Purpose.SEARCH)
+
+
+def test_a_suspect_whose_outside_parent_cannot_be_measured_is_not_named() -> None:
+    virtual = branched_before_good(level=0.0)
+    levels = {**(virtual.levels or {}), **{f"c{place}": 0.2 for place in (1, 2, 3, 4, 5, 6, 10, 11, 12)}}
+    outcome = replace(virtual, levels=levels, broken=frozenset({"x"})).search(1)
+    assert (outcome.kind, outcome.culprits) == (OutcomeKind.SUSPECT_SET, ())
+    assert [suspect.commit for suspect in outcome.suspects] == ["c1"]
+    assert outcome.notes[0].arguments == {"commit": "c1", "parent": "x"}
