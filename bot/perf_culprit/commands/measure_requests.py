@@ -74,8 +74,7 @@ class Measure(
         str | None,
         Option(
             "--metric NAME",
-            f"measure this quantity of the whole command, instead of reading its results: {QUANTITIES} "
-            "(docs/measure.md)",
+            f"measure this of the whole command: {QUANTITIES} (docs/measure.md)",
             convert=as_quantity,
         ),
     ] = None
@@ -207,7 +206,7 @@ class Bisect(
         str | None,
         Option(
             "--metric NAME",
-            f"metric to follow, where the benchmark has several; of the whole command (docs/measure.md): {QUANTITIES}; "
+            f"metric to follow, of several; of the whole command (docs/measure.md): {QUANTITIES}. "
             "auto: search by instructions, confirm by time",
         ),
     ] = None

@@ -212,6 +212,7 @@ class BisectConfig(Section):
 
 BenchmarkDetector = Literal["anova", "median_interval", "control_chart", "change_point"]
 CounterDetector = Literal["control_chart", "rule_ensemble"]
+JudgedTime = Literal["auto", "wall", "cpu"]
 
 
 class Config(PolicySettings):
@@ -269,6 +270,10 @@ class Config(PolicySettings):
             "whole suites, or also packages of one suite"
         ),
     ] = "off"
+    time: Annotated[
+        JudgedTime,
+        Field(description="[judged time](measure.md#processor-time) of a benchmark that has both"),
+    ] = "auto"
     also: Annotated[
         tuple[Quantity, ...],
         Field(

@@ -23,6 +23,7 @@ from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.foreseen_runs import runs_note
 from perf_culprit.judge.group_means import group_means
+from perf_culprit.judge.judged_times import time_notes, with_one_time, with_other_time
 from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import PROVEN, Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
@@ -114,6 +115,8 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         return build_report(
             judgement, baseline=replace(baseline, runs=(), choices=()), target=target, settings=settings
         )
+    measured = target
+    baseline, target, others = with_one_time(baseline, target, time=config.time, keep=partial(is_named, config))
     baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
     if derived:
         target = structs.replace(target, notes=(*target.notes, derived_text(derived)))
@@ -124,12 +127,13 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     if not any(finding.verdict in PROVEN for finding in judgement.findings):
         lacking = runs_note(baseline, target, settings=config, window=config.history.window)
         judgement = replace(judgement, notes=(*judgement.notes, *lacking))
-    judgement = replace(judgement, findings=tuple(over_looks(finding, looks) for finding in judgement.findings))
+    findings = (with_other_time(over_looks(finding, looks), others) for finding in judgement.findings)
+    judgement = replace(judgement, findings=tuple(findings), notes=(*judgement.notes, *time_notes(others)))
     report = build_report(judgement, baseline=baseline, target=target, settings=settings)
     if left is not None:  # missing metrics may belong to unreached benchmarks
         report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
-    groups, budgets = group_means(report.findings, config.groups), checked_budgets(target, config)
+    groups, budgets = group_means(report.findings, config.groups), checked_budgets(measured, config)
     report = structs.replace(report, notes=(*report.notes, *unused), groups=groups, budgets=budgets)
     report = structs.replace(report, failed=report.failed or report.fails)
     if not report.has_nothing_in_common or not (alike := _alike(report)):
@@ -214,9 +218,16 @@ def flagged(report: Report) -> tuple[str, ...]:
     return flagged_benchmarks(report.findings)
 
 
-def only(run: Run, benchmarks: Collection[str]) -> Run:
-    """Return the run with only these benchmarks and no counters: a second measurement is about flagged benchmarks."""
-    kept = tuple(benchmark for benchmark in run.benchmarks if benchmark.name in benchmarks)
+def only(run: Run, benchmarks: Collection[str], keys: Collection[MetricKey] | None = None) -> Run:
+    """Return the run with only these benchmarks and no counters: a second measurement is about flagged benchmarks.
+
+    `keys`: only these metrics of them.
+    """
+    kept = tuple(
+        benchmark
+        for benchmark in run.benchmarks
+        if benchmark.name in benchmarks and (keys is None or benchmark.key in keys)
+    )
     return structs.replace(run, benchmarks=kept, counters=())
 
 
@@ -232,10 +243,12 @@ def confirm_report(
     names = flagged(report)
     if not names:
         return report
-    target = only(again, names)
+    # Of two times only the one that was judged.
+    judged = {finding.key for finding in report.findings}
+    target = only(again, names, judged)
     second: tuple[Finding, ...] = ()
     if target.benchmarks:
-        runs = tuple(only(run, names) for run in baseline.runs)
+        runs = tuple(only(run, names, judged) for run in baseline.runs)
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
     # The remark on the whole suite is obsolete once all flagged benchmarks were measured again.

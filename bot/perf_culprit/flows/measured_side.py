@@ -1,6 +1,7 @@
 """One commit of a paired measurement: its whole rounds, in memory and in its file."""
 
 import hashlib
+import secrets
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ class MeasuredSide:
             environment=joined.environment.merged(self.run.environment),
             cost=self.run.cost + Cost(len(executions), seconds),
             part=self.run.part,
+            seed=self.run.seed,
         )
         self.rounds = number
 
@@ -79,6 +81,11 @@ def new_job(kind: str, facts: Mapping[str, object]) -> str:
         for fact in facts.values()
     )
     return "-".join((kind, *digests, uuid.uuid4().hex))
+
+
+def drawn_seed() -> int:
+    """Draw the seed of a measurement, which both sides share."""
+    return secrets.randbits(32)
 
 
 def resume(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:

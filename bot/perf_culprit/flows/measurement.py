@@ -27,7 +27,7 @@ from perf_culprit.flows.compare import (
 )
 from perf_culprit.flows.compared_commits import event_ends
 from perf_culprit.flows.diagnose import DIAGNOSIS_FILE, diagnose_traces, with_diagnosis, write_untraced
-from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
+from perf_culprit.flows.measured_side import MeasuredSide, drawn_seed, new_job, paired, resume
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
@@ -37,9 +37,9 @@ from perf_culprit.machine.this_machine import Say, TracePlan, this_machine
 from perf_culprit.machine.trace_means import trace
 from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
-from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands, ExecutionError
+from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, FILLER_VARIABLE, Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
-from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
+from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, drawn_round
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact
 from perf_culprit.model.finding import PROVEN
@@ -446,23 +446,29 @@ class _Measurement:
         """Measure one round. If an execution fails, nothing of the round is kept."""
         results: dict[str, list[tuple[Path, Run]]] = {side.name: [] for side in sides}
         seconds = dict.fromkeys(results, 0.0)
-        for _, side in interleaved(sides, rounds=1):
+        seed, number = sides[0].run.seed or 0, sides[0].rounds + 1
+        for side, filler in drawn_round(sides, seed=seed, number=number):
             self._say(f"{words}: {side.name} {side.commit[:12]}")
             begun = time.monotonic()
-            place, run = self._executed(workplace, side, names)
+            place, run = self._executed(workplace, side, names, filler=filler)
             results[side.name].append((place, self._versioned(side, run)))
             seconds[side.name] += time.monotonic() - begun
         for side in sides:
             side.add(results[side.name], seconds=seconds[side.name])
 
-    def _executed(self, workplace: Workplace, side: MeasuredSide, names: Sequence[str]) -> tuple[Path, Run]:
-        """Execute once. For counts, execute once for each named benchmark, alone."""
+    def _executed(
+        self, workplace: Workplace, side: MeasuredSide, names: Sequence[str], *, filler: int
+    ) -> tuple[Path, Run]:
+        """Execute once. For quantities of the command, execute once for each named benchmark, alone."""
+        # Counts depend on the environment's length alone.
+        more = {} if is_exact(workplace.commands.count) else {FILLER_VARIABLE: "x" * filler}
         if not names or workplace.commands.count is None:
-            place, run = workplace.execute(side.checkout, variables=self._variables(side, names))
+            place, run = workplace.execute(side.checkout, variables=self._variables(side, names) | more)
             return place, self._asked(run, names) if names else run
-        counts = [(one, workplace.execute(side.checkout, variables=self._variables(side, [one]))) for one in names]
-        own = tuple(replace(one, name=name) for name, (_, run) in counts for one in run.benchmarks)
-        return counts[-1][1][0], Run(benchmarks=own)
+        each = [(one, workplace.execute(side.checkout, variables=self._variables(side, [one]) | more)) for one in names]
+        own = tuple(replace(one, name=name) for name, (_, run) in each for one in run.benchmarks)
+        executions = tuple(replace(one, benchmark=name) for name, (_, run) in each for one in run.executions)
+        return each[-1][1][0], Run(benchmarks=own, executions=executions)
 
     def _versioned(self, side: MeasuredSide, run: Run) -> Run:
         """Add the benchmarks' versions. If the head's benchmarks were given up, missing versions are the side's own."""
@@ -497,12 +503,12 @@ class _Measurement:
         if not self._flagged:
             return
         facts = {**self._plan.facts, "benchmarks": self._flagged}
-        job = new_job("confirm", facts)
+        job, seed = new_job("confirm", facts), drawn_seed()
         self._again = [
             MeasuredSide(
                 file=output / f"confirm-{side.file.name}",
                 commit=side.commit,
-                run=replace(Run(suite=side.run.suite, job=job, part=side.run.part), environment=side.run.environment),
+                run=Run(suite=side.run.suite, job=job, part=side.run.part, seed=seed, environment=side.run.environment),
                 made=side.made,
             )
             for side in self._sides
@@ -623,7 +629,8 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
     names = ["baseline", *targets] if len(commits) > 1 else targets
     job = new_job("measure", plan.facts)
-    run = Run(suite=config.suite, job=job, environment=machine_environment(), unreached=plan.unreached)
+    environment = machine_environment()
+    run = Run(suite=config.suite, job=job, environment=environment, unreached=plan.unreached, seed=drawn_seed())
     sides = tuple(
         MeasuredSide(file=asked.output / f"{name}.json", commit=commit, run=run)
         for name, commit in zip(names, commits, strict=True)

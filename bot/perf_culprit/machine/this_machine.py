@@ -16,7 +16,7 @@ from perf_culprit.explain.tracer.tracer_fault import TraceError
 from perf_culprit.measure.processes import Log, interruptible
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace, open_workplace
-from perf_culprit.read.results.collect import Directions, Reading, collect
+from perf_culprit.read.results.collect import Directions, Reading, collect, repeats_by_clock
 
 Say = Callable[[str], None]
 
@@ -37,14 +37,15 @@ def this_machine(
 
     `directions`: the directions of metrics whose results do not state one (default: from `config`).
     """
-    stated = directions or config.direction_of
+    reading = Reading(tool=tool, suite=config.suite, directions=directions or config.direction_of)
     with (
         interruptible(),
         Log(log, keep=keep_log) as opened,
         open_workplace(
             repository,
             commands=commands,
-            read=lambda result: collect([str(result)], Reading(tool=tool, suite=config.suite, directions=stated)),
+            read=lambda result: collect([str(result)], reading),
+            is_by_clock=lambda result: repeats_by_clock(str(result), reading),
             log=opened,
             cache=cache,
         ) as workplace,

@@ -19,6 +19,7 @@ from types import FrameType, TracebackType
 from typing import BinaryIO, Final, Self
 
 from perf_culprit.errors import InfrastructureError, unwritable
+from perf_culprit.measure.processor_time import Meter, has_meter
 from perf_culprit.undumpable import close_process
 
 # Ctrl-C and cancelled jobs: stop once, in order.
@@ -266,10 +267,11 @@ def run_command(
     timeout_seconds: float,
     standard_output: BinaryIO | None = None,
     confined: bool = False,
+    meter: Meter | None = None,
 ) -> str | None:
     """Run a shell command to its end; return why it failed, or None. All its processes are ended on return or error.
 
-    `confined`: in a PID namespace, if this machine allows one.
+    `confined`: in a PID namespace, if this machine allows one. `meter` gets its times.
     """
     guard()
     started = time.monotonic()
@@ -292,9 +294,11 @@ def run_command(
         # Interrupted right after the fork: the command runs without a handle to it.
         end_escaped()
         raise
+    meter = meter or Meter()
+    meter.start(process.pid)
     with process:
         try:
-            output = _Output(process, log=log, standard_output=standard_output)
+            output = _Output(process, log=log, standard_output=standard_output, meter=meter)
             fault = output.pump(started + timeout_seconds, timeout_seconds) or _fault(process.returncode)
         finally:
             end_group(process)
@@ -377,8 +381,11 @@ def _reap(group: int) -> None:
 class _Output:
     """Both pipes of a process: all into the log, standard output also into its file."""
 
-    def __init__(self, process: subprocess.Popen[bytes], *, log: Log, standard_output: BinaryIO | None) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], *, log: Log, standard_output: BinaryIO | None, meter: Meter
+    ) -> None:
         self._process = process
+        self._meter = meter
         self._log = log
         self._file = standard_output
         self._written = 0
@@ -386,22 +393,38 @@ class _Output:
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 self._selector.register(stream, selectors.EVENT_READ, stream is process.stdout)
+        self._end: int | None = None
+        if has_meter():
+            with contextlib.suppress(OSError):  # a kernel before 5.3
+                self._end = os.pidfd_open(process.pid)
+                self._selector.register(self._end, selectors.EVENT_READ)
 
     def pump(self, deadline: float, timeout_seconds: float) -> str | None:
         """Read until the process ends or must be ended, and return why. A remaining child may hold the pipes open."""
-        while self._process.poll() is None:
+        while not self._has_ended():
             if time.monotonic() > deadline:
                 return f"took longer than {timeout_seconds:g} s"
             if self._written > MAXIMUM_OUTPUT_BYTES:
                 return f"printed more than {MAXIMUM_OUTPUT_BYTES >> 20} MiB"
             if self._selector.get_map():
-                self._read(POLL_SECONDS)
+                self._read(min(POLL_SECONDS, self._meter.pause) if has_meter() else POLL_SECONDS)
             else:
                 self._wait(min(POLL_SECONDS, deadline - time.monotonic()))
         return None
 
+    def _has_ended(self) -> bool:
+        if has_meter() and self._process.returncode is None and not self._meter.has_ended():
+            return False
+        if self._process.poll() is None:
+            return False
+        self._meter.end()
+        return True
+
     def drain(self) -> None:
         """Read the rest of the pipes, but not later output of an escaped child."""
+        if self._end is not None:
+            self._selector.unregister(self._end)
+            os.close(self._end)
         deadline = time.monotonic() + DRAIN_SECONDS
         while time.monotonic() < deadline and self._selector.get_map() and self._read(0):
             pass
@@ -414,6 +437,8 @@ class _Output:
     def _read(self, timeout_seconds: float) -> bool:
         ready = self._selector.select(timeout_seconds)
         for key, _ in ready:
+            if key.fileobj == self._end:
+                continue
             data = os.read(key.fd, CHUNK_BYTES)
             if not data:
                 self._selector.unregister(key.fileobj)

@@ -16,7 +16,7 @@ from typing import Final
 
 from perf_culprit.model.count import BENCHMARK, Count
 from perf_culprit.model.counted_metric import metric_of
-from perf_culprit.model.run import Benchmark
+from perf_culprit.model.run import TIME, Benchmark, Direction, Execution, Metric
 from perf_culprit.python_child import python
 
 # Quantities of the user's command: the programs that count them, and the logs.
@@ -153,6 +153,13 @@ def counted(quantity: str, logs: Path) -> Benchmark | None:
 
 def taken(quantity: str, value: float) -> Benchmark:
     return Benchmark.of(name=BENCHMARK, metric=metric_of(quantity), samples=(float(value),))
+
+
+def times(execution: Execution) -> tuple[Benchmark, ...]:
+    """Both times of the command: the processor's, and by the clock, which is judged if the command waits."""
+    wall = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
+    by_clock = Benchmark.of(name=BENCHMARK, metric=wall, samples=(execution.seconds,))
+    return taken(Count.CPU_TIME, execution.cpu_seconds), by_clock
 
 
 # The sizes of files in a built checkout.

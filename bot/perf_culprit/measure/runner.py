@@ -8,6 +8,7 @@ from typing import Final
 
 from perf_culprit.errors import FREE_SPACE, BotError, DataError, InfrastructureError
 from perf_culprit.measure.processes import Log, is_confinable, namespace, run_command
+from perf_culprit.measure.processor_time import Meter
 from perf_culprit.measure.quantities_of_commands import (
     BY_FUNCTION,
     FIXED,
@@ -20,7 +21,7 @@ from perf_culprit.measure.quantities_of_commands import (
 )
 from perf_culprit.model.bisection import FailureKind
 from perf_culprit.model.count import SIZE, Count
-from perf_culprit.model.run import Benchmark
+from perf_culprit.model.run import Benchmark, Execution
 
 # Why an execution gave no numbers.
 
@@ -37,6 +38,7 @@ class ExecutionError(DataError):
 
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
+FILLER_VARIABLE: Final = "PERF_CULPRIT_FILLER"  # lengthens the environment
 BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"  # the requested ones, one per line
 
 TOKEN_NAMES: Final = ("GITHUB_TOKEN", "GH_TOKEN")
@@ -99,7 +101,8 @@ class Commands:
     def beside(self) -> tuple[str, ...]:
         """The quantities in `also` that an execution gives as a by-product; a counted execution gives none."""
         is_timed = self.count is None
-        return tuple(one for one in self.also if is_timed and (one == Count.PEAK_MEMORY or one.startswith(SIZE)))
+        free = (Count.PEAK_MEMORY, Count.CPU_TIME)
+        return tuple(one for one in self.also if is_timed and (one in free or one.startswith(SIZE)))
 
     @property
     def apart(self) -> tuple[str, ...]:
@@ -148,6 +151,7 @@ class Runner:
 
     def __init__(self, commands: Commands, *, log: Log, environ: Mapping[str, str]) -> None:
         self.commands = commands
+        self.executions: tuple[Execution, ...] = ()  # the last one, if it was metered
         self._log = log
         self._environ = environ
         if names := withheld(environ, named=commands.environment):
@@ -238,10 +242,14 @@ class Runner:
             self._run(self.commands.run, tree, commit, folder, {})
 
     def _run(self, command: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Path:
-        """Run the command; return its result: the named file, or else its standard output."""
+        """Run the command; return its result: the named file, or else its standard output.
+
+        `executions` then has its times.
+        """
         written, printed = folder / RESULT_NAME, folder / "standard-output" / RESULT_NAME
         printed.parent.mkdir()
         self._log.begin(f"{short(commit)}: run")
+        meter = Meter()
         with printed.open("wb") as standard_output:
             fault = run_command(
                 command,
@@ -251,7 +259,9 @@ class Runner:
                 timeout_seconds=self.commands.run_timeout_seconds,
                 standard_output=standard_output,
                 confined=self._confined,
+                meter=meter,
             )
+        self.executions = () if meter.execution is None else (meter.execution,)
         if fault is not None:
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
         return written if _has_content(written) else printed

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.errors import DataError, InfrastructureError
 from perf_culprit.measure.processes import Log, end_orphans
-from perf_culprit.measure.quantities_of_commands import taken
+from perf_culprit.measure.quantities_of_commands import taken, times
 from perf_culprit.measure.runner import Commands, ExecutionError, Runner
 from perf_culprit.model.bisection import FailureKind
 from perf_culprit.model.count import Count
@@ -207,18 +207,27 @@ LOCK_NAME: Final = "in-use"
 Reader = Callable[[Path], Run]
 
 
+BY_CLOCK: Final = "cpu-time: the tool repeats its work by the clock, so only its own times tell something"
+
+
 def not_taken(quantity: str, error: ExecutionError) -> str:
     return f"{quantity} could not be measured: {error.message} ({error.next_step})"
 
 
 class Workplace:
-    """Executes commits one after the other. `read` converts a result file or folder to a run."""
+    """Executes commits one after the other. `read` converts a result file or folder to a run.
 
-    def __init__(self, trees: Trees, runner: Runner, folder: Path, *, read: Reader) -> None:
+    `is_by_clock` tells whether its tool repeated the work until a time had passed.
+    """
+
+    def __init__(
+        self, trees: Trees, runner: Runner, folder: Path, *, read: Reader, is_by_clock: Callable[[Path], bool]
+    ) -> None:
         self._trees = trees
         self._runner = runner
         self._folder = folder
         self._read = read
+        self._is_by_clock = is_by_clock
         self._executions = 0
         self._warm: set[Path] = set()
 
@@ -229,7 +238,8 @@ class Workplace:
     def counting(self, count: str | None) -> "Workplace":
         """These checkouts, executed to count this quantity; with None, for the command's own results."""
         folder = self._folder / (count or "results")
-        return Workplace(self._trees, self._runner.counting(count), folder, read=self._read)
+        runner = self._runner.counting(count)
+        return Workplace(self._trees, runner, folder, read=self._read, is_by_clock=self._is_by_clock)
 
     def prepare(self, commit: str) -> None:
         """Build the commit now, so that builds do not interrupt a round."""
@@ -254,6 +264,9 @@ class Workplace:
         if quantity == Count.BUILD_TIME:
             return taken(quantity, self._trees.build_seconds(commit))
         tree, folder = self._trees.of(commit), self._next_folder()
+        if quantity == Count.CPU_TIME:
+            self._runner.run_other(self.commands.run, tree, commit, folder, variables=variables)
+            return taken(quantity, sum(one.cpu_seconds for one in self._runner.executions))
         return self._runner.counted(quantity, tree, commit, folder, variables or {})
 
     def count_functions(self, commit: str) -> tuple[Path, ...]:
@@ -280,7 +293,9 @@ class Workplace:
         """
         tree = self._trees.of(commit)
         folder = self._next_folder()
-        if (quantity := self.commands.count) is not None:
+        if (quantity := self.commands.count) == Count.CPU_TIME:
+            return folder, self._timed(tree, commit, folder, variables or {})
+        if quantity is not None:
             counted = self.take(commit, quantity, variables=variables)
             self._warm.add(tree)
             return folder, Run(benchmarks=(counted,))
@@ -291,13 +306,29 @@ class Workplace:
         except DataError as error:
             fault = f"gave a result that cannot be read: {error.message}"
             raise self._runner.failed("the benchmark", commit, FailureKind.CRASHED, fault) from None
+        run = replace(run, executions=self._runner.executions)
         for quantity in self.commands.beside:
+            if quantity == Count.CPU_TIME:
+                run = self._with_times(run, result)
+                continue
             try:
                 benchmark = self._runner.left(quantity, tree, commit, folder)
                 run = replace(run, benchmarks=(*run.benchmarks, benchmark))
             except ExecutionError as error:
                 run = replace(run, notes=(*run.notes, not_taken(quantity, error)))
         return result, run
+
+    def _timed(self, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Run:
+        """Execute once, for the times of the command. If a tool repeats its work by the clock, its own times count."""
+        result = self._runner.run_other(self.commands.run, tree, commit, folder, variables=variables)
+        self._warm.add(tree)
+        run = self._read(result) if self._is_by_clock(result) else Run()
+        return self._with_times(replace(run, executions=self._runner.executions), result)
+
+    def _with_times(self, run: Run, result: Path) -> Run:
+        if self._is_by_clock(result):
+            return replace(run, notes=(*run.notes, BY_CLOCK))
+        return replace(run, benchmarks=(*run.benchmarks, *(one for each in run.executions for one in times(each))))
 
 
 @contextmanager
@@ -309,6 +340,7 @@ def open_workplace(
     log: Log,
     cache: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    is_by_clock: Callable[[Path], bool] = lambda _: False,
 ) -> Iterator[Workplace]:
     """A workplace. On exit its folder and worktrees are always removed; so are those of killed workplaces."""
     remove_abandoned(repository)
@@ -325,7 +357,7 @@ def open_workplace(
                 cache=None if cache is None else BuildCache(folder=cache.resolve()),
             )
             try:
-                yield Workplace(trees, runner, folder, read=read)
+                yield Workplace(trees, runner, folder, read=read, is_by_clock=is_by_clock)
             finally:
                 trees.close()
     finally:

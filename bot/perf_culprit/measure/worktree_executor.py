@@ -1,6 +1,7 @@
 """The order and pace of executions, the choice of the metric, and the executor of a search on this machine."""
 
 import math
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,23 @@ def interleaved(sides: Sequence[T], *, rounds: int) -> Iterator[tuple[int, T]]:
     for number in range(1, rounds + 1):
         for side in (*sides, *reversed(sides)):
             yield number, side
+
+
+# Where the stack begins depends on the environment's length, and can change times by several percent (Mytkowicz, Diwan,
+# Hauswirth & Sweeney, "Producing wrong data without doing anything obviously wrong!", ASPLOS 2009).
+LONGEST_FILLER: Final = 4096
+
+
+def drawn_round(sides: Sequence[T], *, seed: int, number: int) -> Iterator[tuple[T, int]]:
+    """Yield each execution's side and the length of its filler: A B B A or B A A B, and both halves have one length.
+
+    So neither a drift nor the place of the stack prefers a side, and nothing that the sides do can follow the order.
+    """
+    drawn = random.Random(f"{seed} {number}")  # noqa: S311 - an order, no secret
+    order = drawn.sample(sides, len(sides))
+    for half in (order, order[::-1]):
+        length = drawn.randrange(LONGEST_FILLER)
+        yield from ((side, length) for side in half)
 
 
 def analysis_rounds(rounds: int, *, analyses: int, first: int) -> tuple[int, ...]:

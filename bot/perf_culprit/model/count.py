@@ -30,9 +30,10 @@ class Count(StrEnum):
     IO_BYTES = "io-bytes"
     PEAK_MEMORY = "peak-memory"
     BUILD_TIME = "build-time"
+    CPU_TIME = "cpu-time"
 
 
-EXACT: Final = frozenset(Count) - {Count.PEAK_MEMORY, Count.BUILD_TIME}
+EXACT: Final = frozenset(Count) - {Count.PEAK_MEMORY, Count.BUILD_TIME, Count.CPU_TIME}
 
 
 def as_quantity(text: str) -> str:

@@ -14,6 +14,7 @@ UNITS: Final[Mapping[str, str]] = MappingProxyType(
         Count.ALLOCATIONS: "allocations",
         Count.SYSTEM_CALLS: "calls",
         Count.BUILD_TIME: "s",
+        Count.CPU_TIME: "s",
     }
 )
 

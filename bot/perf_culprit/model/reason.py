@@ -190,6 +190,9 @@ class Remark(StrEnum):
     HARNESS_CHANGED = "harness_changed"
     HARNESS_OF_HEAD = "harness_of_head"
     NOISIER = "noisier"
+    OTHER_TIME = "other_time"
+    JUDGED_BY_PROCESSOR = "judged_by_processor"
+    JUDGED_BY_CLOCK = "judged_by_clock"
 
 
 class BaselineReason(StrEnum):

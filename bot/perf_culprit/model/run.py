@@ -37,6 +37,8 @@ def in_utc(time: datetime) -> datetime | None:
 
 # The measured quantity: a name, a unit and a direction.
 
+TIME: Final = "time"  # by the clock
+
 
 class Direction(StrEnum):
     """The better direction of a metric. It is read from the tool's output or the configuration, and never guessed."""
@@ -385,6 +387,19 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     packages: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_UNREACHED)] = ()
 
 
+class Execution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The kernel's account of one execution of the command.
+
+    `seconds` is its wall time, `cpu_seconds` the user and system time of its processes. `delay_seconds` is the time in
+    which they could run and had no processor; null if the kernel does not tell. `benchmark` ran alone in it, if set.
+    """
+
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)]
+    cpu_seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)]
+    delay_seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)] | None = None
+    benchmark: str | None = None
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything measured for one commit in one environment at one time. `StoredRun` describes the members.
 
@@ -406,6 +421,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     notes: tuple[str, ...] = ()
     part: Part | None = None
     unreached: Unreached | None = None
+    executions: Annotated[tuple[Execution, ...], msgspec.Meta(max_length=MOST_EXECUTIONS)] = ()
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] | None = None
 
     @property
     def origin(self) -> Origin:

@@ -1,12 +1,25 @@
 import pytest
 
-from perf_culprit.measure.worktree_executor import analysis_rounds, interleaved
+from perf_culprit.measure.worktree_executor import analysis_rounds, drawn_round, interleaved
 
 
 def test_every_round_is_a_palindrome() -> None:
     assert [side for _, side in interleaved("AB", rounds=2)] == list("ABBAABBA")
     assert [side for _, side in interleaved("ABC", rounds=1)] == list("ABCCBA")
     assert [number for number, _ in interleaved("AB", rounds=2)] == [1] * 4 + [2] * 4
+
+
+def test_a_drawn_round_is_a_palindrome_of_any_order_that_its_seed_repeats() -> None:
+    rounds = [list(drawn_round("AB", seed=5, number=number)) for number in range(200)]
+    assert {"".join(side for side, _ in one) for one in rounds} == {"ABBA", "BAAB"}
+    assert 60 < sum(one[0][0] == "A" for one in rounds) < 140
+    for one in rounds:
+        assert (one[0][1], one[2][1]) == (one[1][1], one[3][1])
+    assert rounds[7] == list(drawn_round("AB", seed=5, number=7))
+    assert rounds != [list(drawn_round("AB", seed=6, number=number)) for number in range(200)]
+    three = {"".join(side for side, _ in drawn_round("ABC", seed=5, number=number)) for number in range(200)}
+    assert len(three) == 6
+    assert all(order == order[::-1] for order in three)
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,9 @@ def test_a_repetition_in_another_process_is_another_group(tmp_path: Path) -> Non
     data = golden("hyperfine/failing.json")
     for name in ("1.json", "2.json"):
         (tmp_path / name).write_bytes(data)
-    (benchmark,) = collect([f"{tmp_path}/*.json"]).benchmarks
+    benchmark, processor_time = collect([f"{tmp_path}/*.json"]).benchmarks
     assert benchmark.group_sizes == (3, 3)
+    assert processor_time.group_sizes == (1, 1)
 
 
 def test_files_of_no_known_format_are_passed_over_in_a_search_and_noted(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_archives_may_hold_several_formats(tmp_path: Path) -> None:
         archive.writestr("b/hyperfine.json", golden("hyperfine/failing.json"))
         archive.writestr("README.md", "# results")
     run = collect([str(path)])
-    assert [benchmark.name for benchmark in run.benchmarks] == ["sort", "join", "false"]
+    assert [benchmark.name for benchmark in run.benchmarks] == ["sort", "join", "false", "false"]
     assert run.notes[0].endswith("README.md was passed over: holds results of no known format")
 
 

@@ -50,7 +50,12 @@ def test_hyperfines_csv_is_a_summary_and_commands_are_told_by_their_parameters()
     header = "command,mean,stddev,median,user,system,min,max,parameter_n\n"
     same = header + "true,1,,1,1,1,1,1,10\ntrue,2,,1,1,1,1,1,20\n"
     result = READERS["hyperfine_csv"].read(Source("h.csv", same.encode())).benchmarks
-    assert [benchmark.name for benchmark in result] == ["true (n=10)", "true (n=20)"]
+    assert [(benchmark.name, benchmark.metric.name, benchmark.value) for benchmark in result] == [
+        ("true (n=10)", "time", 1.0),
+        ("true (n=10)", "cpu_time", 2.0),
+        ("true (n=20)", "time", 2.0),
+        ("true (n=20)", "cpu_time", 2.0),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
-    TIME,
     Parsed,
     ResultReader,
     direction_of,

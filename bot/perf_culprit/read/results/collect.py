@@ -19,7 +19,14 @@ from perf_culprit.read.results.input_files import Input, read_inputs
 from perf_culprit.read.results.merge import Read, join_executions, join_parts, merge
 from perf_culprit.read.results.own_run import OWN_RUN, is_own
 from perf_culprit.read.results.parsed import VALUE, Parsed, ResultReader
-from perf_culprit.read.results.result_formats import AUTO, UNKNOWN, readers_for, unknown_format, with_smaller_option
+from perf_culprit.read.results.result_formats import (
+    AUTO,
+    REPEATING_BY_CLOCK,
+    UNKNOWN,
+    readers_for,
+    unknown_format,
+    with_smaller_option,
+)
 from perf_culprit.read.results.source import LargeFile, Source
 from perf_culprit.read.results.timers import NUMBERS
 
@@ -205,6 +212,16 @@ def collect(
     `tell` is called with a description of each file read.
     """
     return reading.run(read_inputs(paths, stdin=reading.stdin), commit=commit, tell=tell)
+
+
+def repeats_by_clock(path: str, reading: Reading = AS_IT_IS) -> bool:
+    """Whether a tool wrote this file that repeats its work until a time has passed."""
+    heard: list[FileRead] = []
+    try:
+        collect([path], reading, tell=heard.extend)
+    except DataError:
+        return False
+    return any(one.format in REPEATING_BY_CLOCK for one in heard)
 
 
 def collect_each(paths: Sequence[str], reading: Reading = AS_IT_IS) -> tuple[Run, ...]:

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import PRINTED_NS, qualified
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     NAMED_DIRECTIONS,
     SECOND_TIME,
-    TIME,
     VALUE,
     Parsed,
     ResultReader,

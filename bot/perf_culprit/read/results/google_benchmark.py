@@ -4,11 +4,10 @@ import csv
 import re
 from collections.abc import Iterator
 
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import NUMBER, is_number, lines, number_of
 from perf_culprit.read.results.json_value import JsonValue
 from perf_culprit.read.results.parsed import (
-    TIME,
     Parsed,
     ResultReader,
     components,

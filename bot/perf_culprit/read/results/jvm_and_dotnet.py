@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Summary
+from perf_culprit.model.run import TIME, Benchmark, Direction, Environment, Metric, Summary
 from perf_culprit.read.results.console import (
     NUMBER,
     SPACE,
@@ -21,7 +21,6 @@ from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     ALLOCATED,
     NANOSECOND_TIME,
-    TIME,
     Parsed,
     ResultReader,
     components,

@@ -120,6 +120,8 @@ def merge(
         cost=sum((read.parsed.cost for read in reads), NO_COST),
         part=reads[0].parsed.part if len(reads) == 1 else None,
         unreached=reads[0].parsed.unreached if len(reads) == 1 else None,
+        seed=reads[0].parsed.seed if len(reads) == 1 else None,
+        executions=tuple(chain.from_iterable(read.parsed.executions for read in reads)),
         notes=tuple(dict.fromkeys(all_notes)),
     )
 

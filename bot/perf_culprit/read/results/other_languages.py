@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
     NAME_GROUP,
     NUMBER,
@@ -31,7 +31,6 @@ from perf_culprit.read.results.parsed import (
     MICROSECOND_TIME,
     MILLISECOND_TIME,
     NANOSECOND_TIME,
-    TIME,
     Parsed,
     ResultReader,
     components,

@@ -15,11 +15,13 @@ from perf_culprit.errors import DataError, TooLargeError
 from perf_culprit.model.run import (
     FULL_HASH,
     NO_COST,
+    TIME,
     Benchmark,
     Cost,
     CounterTable,
     Direction,
     Environment,
+    Execution,
     Metric,
     MetricKey,
     Part,
@@ -36,7 +38,6 @@ from perf_culprit.read.results.source import MAX_FILE_BYTES, LargeFile, Source
 
 MAX_NAME_CHARACTERS = 10_000
 MAX_UNIT_CHARACTERS = 100
-TIME = "time"
 # The metric's name if the file has none.
 VALUE = "value"
 SECOND_TIME = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
@@ -57,8 +58,8 @@ class Parsed:
     """The content of one file about one run. `commit` is a full hash, `time` aware UTC; None if unknown.
 
     `benchmarks` of unknown direction are left out unless the configuration states it; `undirected` is their number.
-    `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part` and `unreached` come only from our own run
-    files. `notes` are data-quality remarks for the report.
+    `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part`, `unreached` and `executions` come only from
+    our own run files. `notes` are data-quality remarks for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -76,6 +77,8 @@ class Parsed:
     notes: tuple[str, ...] = ()
     part: Part | None = None
     unreached: Unreached | None = None
+    executions: tuple[Execution, ...] = ()
+    seed: int | None = None
 
     @classmethod
     def of(cls, run: Run, **others: Any) -> "Parsed":

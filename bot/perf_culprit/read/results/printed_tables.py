@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.model.unit_sizes import BYTES
 from perf_culprit.read.results.console import (
     NUMBER,
@@ -29,7 +29,6 @@ from perf_culprit.read.results.parsed import (
     ALLOCATED,
     NANOSECOND_TIME,
     SECOND_TIME,
-    TIME,
     VALUE,
     Parsed,
     ResultReader,

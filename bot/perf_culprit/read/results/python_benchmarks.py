@@ -9,12 +9,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from perf_culprit.model.run import LONGEST_NAME, Benchmark, Direction, Environment, Metric, Summary
+from perf_culprit.model.run import LONGEST_NAME, TIME, Benchmark, Direction, Environment, Metric, Summary
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
     NANOSECOND_TIME,
     SECOND_TIME,
-    TIME,
     VALUE,
     Parsed,
     ResultReader,

@@ -147,6 +147,38 @@ READERS: Final = by_id(
         timers.NUMBERS,
     )
 )
+# Tools that repeat their work until a time has passed: the processor time of their whole run depends on the clock.
+REPEATING_BY_CLOCK: Final = frozenset(
+    reader.id
+    for reader in (
+        python_benchmarks.PYTEST_BENCHMARK,
+        printed_tables.PYTEST_TEXT,
+        python_benchmarks.PYPERF,
+        python_benchmarks.ASV,
+        google_benchmark.GOOGLE_BENCHMARK,
+        google_benchmark.GOOGLE_BENCHMARK_CSV,
+        google_benchmark.GOOGLE_BENCHMARK_TEXT,
+        cpp_benchmarks.NANOBENCH,
+        cpp_benchmarks.CATCH2_XML,
+        cpp_benchmarks.CATCH2_TEXT,
+        go_benchmarks.GO_TEXT,
+        go_benchmarks.GO_JSON,
+        rust_benchmarks.CRITERION,
+        rust_benchmarks.CRITERION_TEXT,
+        rust_benchmarks.DIVAN,
+        rust_benchmarks.BENCHER_TEXT,
+        jvm_and_dotnet.JMH,
+        jvm_and_dotnet.JMH_TEXT,
+        jvm_and_dotnet.BENCHMARKDOTNET,
+        other_languages.JULIA,
+        other_languages.BENCHMARK_IPS,
+        javascript_benchmarks.MITATA,
+        javascript_benchmarks.TINYBENCH,
+        javascript_benchmarks.VITEST,
+        javascript_benchmarks.DENO,
+        timers.HYPERFINE,
+    )
+)
 ALIASES: Final = MappingProxyType(
     {
         alias: tuple(reader for reader in READERS.values() if alias in reader.aliases)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
     NUMBER,
     PRINTED_NS,
@@ -22,7 +22,6 @@ from perf_culprit.read.results.console import (
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     NANOSECOND_TIME,
-    TIME,
     Parsed,
     ResultReader,
     Tree,

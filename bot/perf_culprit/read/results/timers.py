@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Metric
+from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
     NUMBER,
     SECONDS,
@@ -33,6 +33,8 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, attribute_number, has_root, parse_xml
 
+CPU_SECONDS = Metric(name="cpu_time", unit="s", direction=Direction.LOWER_IS_BETTER)
+
 
 def _is_hyperfine(source: Source) -> bool:
     results = source.member("results")
@@ -45,8 +47,9 @@ def _read_results(results: list[JsonValue]) -> Parsed:
     counts = Counter(commands)
     benchmarks = unique(
         # A parameter need not be part of the command (-L with a script's environment).
-        (_command(_with_parameters(result, name) if counts[name] > 1 else name, result), result.place)
+        (benchmark, result.place)
         for name, result in zip(commands, results, strict=True)
+        for benchmark in _command(_with_parameters(result, name) if counts[name] > 1 else name, result)
     )
     failed = [result for result in results if any(code.value != 0 for code in result.elements_of("exit_codes"))]
     return Parsed(
@@ -60,11 +63,17 @@ def _with_parameters(result: JsonValue, name: str) -> str:
     return f"{name} ({parameters})" if parameters else name
 
 
-def _command(name: str, result: JsonValue) -> Benchmark:
+def _command(name: str, result: JsonValue) -> Iterator[Benchmark]:
+    """Yield the command's time, and its mean processor time."""
     if (times := result.find("times")) is not None and times.value != []:
-        return from_samples(name, metric=SECOND_TIME, samples=times.numbers(), place=times.place)
-    summary = mean_summary(result, deviation="stddev")
-    return from_summary(name, metric=SECOND_TIME, summary=summary, place=result.place)
+        yield from_samples(name, metric=SECOND_TIME, samples=times.numbers(), place=times.place)
+    else:
+        summary = mean_summary(result, deviation="stddev")
+        yield from_summary(name, metric=SECOND_TIME, summary=summary, place=result.place)
+    user, system = result.find_number("user"), result.find_number("system")
+    if user is not None and system is not None:
+        mean = Summary(value=user + system, statistic="mean")
+        yield from_summary(name, metric=CPU_SECONDS, summary=mean, place=result.place)
 
 
 HYPERFINE = ResultReader(

@@ -1,0 +1,176 @@
+"""How often `measure` proves a planted change by the clock and by processor time, on real executions.
+
+    python -m benchmarks.processor_time record OUT --rounds 30 --burners 4
+    python -m benchmarks.processor_time judge OUT ...
+    python -m benchmarks.processor_time cost
+
+`record` measures a suite of fixed work in C, Go and Python in turn. Its commits are a base, one with the same code, and
+two with 8% and 10% more work. `judge` draws 12 of the rounds, again and again, and counts what `judge_run` proves.
+`cost` is what `measure` adds to an execution of about a second.
+"""
+
+import argparse
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from perf_culprit.cli.entry import main as perf_culprit
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import judge_run
+from perf_culprit.flows.measured_side import paired
+from perf_culprit.measure.processes import Log, run_command
+from perf_culprit.measure.processor_time import Meter
+from perf_culprit.model.finding import PROVEN
+from perf_culprit.model.run import Benchmark, Run
+from perf_culprit.model.run_file import decode_run
+
+ROUNDS: Final = 12
+DRAWS: Final = 300
+# 100 is about 0.12 s of processor time in each language.
+CHANGES: Final = {"same": 100, "8%": 108, "10%": 110}
+SOURCES: Final = {
+    "work.c": "int main(void) {{ volatile unsigned long s = 0; for (long i = 0; i < {n} * 1400000L; i++) s += i; }}",
+    "work.go": (
+        "package main\nfunc main() {{\n\ts := 0\n\tfor i := 0; i < {n}*2000000; i++ {{\n\t\ts ^= i * i\n\t}}\n"
+        "\tif s == 1 {{\n\t\tprintln(s)\n\t}}\n}}\n"
+    ),
+    "work.py": "total = 0\nfor i in range({n} * 6000):\n    total ^= i * i\n",
+}
+BUILD: Final = "cc -O1 work.c -o c.out && go build -o go.out work.go"
+RUN: Final = 'case "$PERF_CULPRIT_BENCHMARKS" in c) ./c.out;; go) ./go.out;; python) python3 -S work.py;; esac'
+
+
+def repository(folder: Path) -> None:
+    """Make the commits: the base, then one for each change."""
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    for name, amount in {"base": 100, **CHANGES}.items():
+        for file, text in SOURCES.items():
+            (folder / file).write_text(text.format(n=amount))
+        (folder / "name").write_text(name)
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", "-C", str(folder), "add", "."], check=True)
+        subprocess.run(["git", "-C", str(folder), *who, "commit", "--quiet", "-m", name], check=True)
+
+
+@contextmanager
+def burning(count: int) -> Iterator[None]:
+    """Keep `count` processes busy."""
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+def record(output: Path, *, rounds: int, burners: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        repository(Path(folder))
+        revisions = [f"HEAD~{back}" for back in range(len(CHANGES), -1, -1)]
+        options = ["--metric", "cpu-time", "--only", *SUITE, "--rounds", str(rounds), "--output", str(output)]
+        begun = time.monotonic()
+        with burning(burners):
+            perf_culprit(
+                ["measure", "--repo", folder, "--commits", *revisions, "--build", BUILD, "--run", RUN, *options]
+            )
+        print(f"{rounds} rounds beside {burners} burners took {time.monotonic() - begun:.0f} s")
+
+
+SUITE: Final = ("c", "go", "python")
+
+
+def of_rounds(run: Run, numbers: Sequence[int]) -> Run:
+    """The run with these rounds alone, numbered again. Each execution has one sample."""
+    new = {number: place for place, number in enumerate(numbers, start=1)}
+
+    def kept(entry: Benchmark) -> Benchmark:
+        held = [
+            (sample, new[number]) for sample, number in zip(entry.samples, entry.rounds, strict=True) if number in new
+        ]
+        samples, rounds = zip(*sorted(held, key=lambda one: one[1]), strict=True)
+        return replace(entry, samples=samples, rounds=rounds, group_sizes=(1,) * len(samples))
+
+    of_one = {name: [one for one in run.executions if one.benchmark == name] for name in SUITE}
+    executions = tuple(
+        own[2 * (number - 1) + place] for own in of_one.values() for number in numbers for place in (0, 1)
+    )
+    return replace(run, benchmarks=tuple(map(kept, run.benchmarks)), executions=executions)
+
+
+def judge(output: Path, *, seed: int) -> None:
+    baseline, *targets = (
+        decode_run((output / f"{name}.json").read_bytes(), place=name)
+        for name in ("baseline", *(f"target-{number}" for number in range(1, len(CHANGES) + 1)))
+    )
+    numbers = sorted(set(baseline.benchmarks[0].rounds))
+    print(f"{output}: {len(numbers)} rounds, {DRAWS} draws of {ROUNDS}; share of benchmarks that were proven to differ")
+    for change, target in zip(CHANGES, targets, strict=True):
+        shares = {way: _proven(baseline, target, numbers, way=way, seed=seed) for way in ("wall", "cpu", "auto")}
+        print(f"  {change:5}", "  ".join(f"{way} {proven:.2f}" for way, (proven, _) in shares.items()), end="")
+        print(f"  auto by processor time {shares['auto'][1]:.2f}")
+
+
+def _proven(baseline: Run, target: Run, numbers: Sequence[int], *, way: str, seed: int) -> tuple[float, float]:
+    """Return the share of benchmarks that are proven, and of those judged by processor time."""
+    config, drawn = Config(time=way), random.Random(seed)
+    proven = by_processor = 0
+    for _ in range(DRAWS):
+        chosen = drawn.sample(numbers, min(ROUNDS, len(numbers)))
+        report = judge_run(paired(of_rounds(baseline, chosen)), of_rounds(target, chosen), config=config)
+        proven += sum(finding.verdict in PROVEN for finding in report.findings)
+        by_processor += sum(finding.key.metric == "cpu-time" for finding in report.findings)
+    return proven / (DRAWS * len(SUITE)), by_processor / (DRAWS * len(SUITE))
+
+
+def cost(executions: int) -> None:
+    """Run one program in turn alone and as `measure` runs it."""
+    program = [sys.executable, "-S", "-c", "sum(i * i for i in range(9000000))"]
+    alone, metered = list[tuple[float, float]](), list[tuple[float, float]]()
+    with tempfile.TemporaryDirectory() as folder, Log(Path(folder) / "log.txt") as log:
+        for _ in range(executions):
+            meter, begun = Meter(), time.monotonic()
+            meter.start(0)
+            subprocess.run(program, check=True, stdin=subprocess.DEVNULL, cwd=folder)
+            meter.end()
+            alone.append((time.monotonic() - begun, meter.execution.cpu_seconds if meter.execution else 0.0))
+            meter, begun = Meter(), time.monotonic()
+            command = f"exec '{program[0]}' -S -c '{program[3]}'"
+            run_command(command, directory=Path(folder), environment={}, log=log, timeout_seconds=60, meter=meter)
+            metered.append((time.monotonic() - begun, meter.execution.cpu_seconds if meter.execution else 0.0))
+    for what, place in (("wall", 0), ("processor time", 1)):
+        ratios = sorted(with_it[place] / without[place] for with_it, without in zip(metered, alone, strict=True))
+        middle, quarter = statistics.median(one[place] for one in alone), executions // 4
+        print(f"{what}: {middle:.3f} s alone, {statistics.median(ratios) - 1:+.2%} under `measure`", end=" ")
+        print(f"(quartiles {ratios[quarter] - 1:+.2%}, {ratios[-quarter - 1] - 1:+.2%} of {executions} pairs)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("record", "judge", "cost"))
+    parser.add_argument("outputs", nargs="*", type=Path)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--burners", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--executions", type=int, default=15)
+    asked = parser.parse_args()
+    if asked.what == "cost":
+        cost(asked.executions)
+    for output in asked.outputs:
+        if asked.what == "record":
+            record(output, rounds=asked.rounds, burners=asked.burners)
+        else:
+            judge(output, seed=asked.seed)
+
+
+if __name__ == "__main__":
+    main()
