@@ -22,7 +22,7 @@ from perf_culprit.model.bisection import (
 )
 from perf_culprit.model.call_tree import ChangeKind, TouchedFunction
 from perf_culprit.model.finding import Interval
-from perf_culprit.model.reason import Doubt, because, remark
+from perf_culprit.model.reason import Doubt, Reason, SearchReason, because, remark
 from perf_culprit.model.report import ChangeCause, SuspectReason
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say.bisection_answer import MOST_ROWS, bisection_markdown, bisection_text, plot
@@ -280,3 +280,26 @@ def test_a_wide_interval_does_not_squeeze_the_others() -> None:
     first, second = plot([good, wide])
     assert first.index("●") < second.index("●")
     assert second.index("●") - first.index("●") > 25
+
+
+@pytest.mark.parametrize(
+    ("kind", "note", "headline", "reason"),
+    [
+        (
+            OutcomeKind.CHANGE_OF_GOOD,
+            because(SearchReason.CHANGE_OF_GOOD, commit="c", parent="x", change=0.028, low=0.02, high=0.036),
+            "No commit of the range: the good commit differs from its own ancestor",
+            "good differs from x by +2.8% (+2.0% … +3.6%): to find that change, search with x as the good end",
+        ),
+        (
+            OutcomeKind.SUSPECT_SET,
+            because(SearchReason.PARENT_LOST, commit="c", parent="x"),
+            "One of several commits introduced the change",
+            "The likeliest commit is not confirmed: its parent cannot be measured.",
+        ),
+    ],
+)
+def test_a_parent_outside_the_range_is_named(kind: OutcomeKind, note: Reason, headline: str, reason: str) -> None:
+    text = bisection_text(replace(REPORT, outcome=Outcome(kind=kind, notes=(note,))))
+    assert text.startswith(headline)
+    assert reason in text
