@@ -418,7 +418,8 @@ def _not_comparable(sections: Sections) -> list[str]:
 
 
 def _wrong_load(report: Report) -> float:
-    return next((float(note.arguments["change"]) for note in report.notes if note.code is Remark.WRONG_LOAD), 0.0)
+    changes = (note.arguments.get("change") for note in report.notes if note.code is Remark.WRONG_LOAD)
+    return next((change for change in changes if isinstance(change, float)), 0.0)
 
 
 def _untold(report: Report, sections: Sections) -> str:
