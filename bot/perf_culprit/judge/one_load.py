@@ -29,6 +29,8 @@ MOST_UNSCALABLE: Final = 0.05
 FEWEST_LOADED: Final = 0.5
 # Difference of load between target and baseline that is reported if nothing could be scaled.
 NOTABLE_LOAD_DIFFERENCE: Final = 0.05
+WRONG_LOAD: Final = 0.1  # of fewer baseline runs than FEWEST_LOADS: a difference that is no variation of one load
+FEWEST_LOADS: Final = 5
 # Range of a counter's change relative to the load's if it follows the load: a part of it, or all and some noise.
 FOLLOWED_LOAD: Final = (0.1, 1.25)
 # Percentiles between which the baseline's loads are frequent enough to predict a counter: those of its limits.
@@ -69,6 +71,12 @@ class Loads:
         """The difference if the target's load is outside the usual loads of the baseline, else 0."""
         is_usual = abs(self.difference) < NOTABLE_LOAD_DIFFERENCE or self.lowest <= self.level <= self.highest
         return 0.0 if is_usual else self.difference
+
+    @property
+    def wrong(self) -> float:
+        """The difference if the target was measured under another load, else 0. Few runs do not show how loads vary."""
+        is_told = len(self.runs) >= FEWEST_LOADS or abs(self.difference) >= WRONG_LOAD
+        return self.unusual if is_told else 0.0
 
     @property
     def unseen(self) -> bool:
@@ -126,8 +134,11 @@ def table_loads(pair: TablePair) -> Loads:
 
 
 def load_notes(tables: Sequence[TablePair]) -> list[Reason]:
-    """Report a different load: it is no finding about the code, but readers of the counters need to know it."""
-    largest = max((table_loads(pair).difference for pair in tables), key=abs, default=0.0)
+    """Report a different load: it is no finding about the code, but a wrong one makes its counters incomparable."""
+    loads = [table_loads(pair) for pair in tables]
+    if wrong := max((one.wrong for one in loads), key=abs, default=0.0):
+        return [because(Remark.WRONG_LOAD, change=wrong)]
+    largest = max((one.difference for one in loads), key=abs, default=0.0)
     return [because(Remark.LOAD_DIFFERS, change=largest)] if abs(largest) >= NOTABLE_LOAD_DIFFERENCE else []
 
 

@@ -103,6 +103,8 @@ def judge(
     accepted = [_accepted(finding, baseline.accepted) for finding in findings] if baseline.accepted else findings
     if accepted != findings:
         findings, conclusion = accepted, conclusion_of(accepted, suite=assessed.suite)
+    if conclusion is Conclusion.NO_CHANGE and any(note.code is Remark.WRONG_LOAD for note in notes):
+        conclusion = Conclusion.INCONCLUSIVE
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=reading_order)),

@@ -319,6 +319,8 @@ def _is_better(finding: Finding) -> bool:
 
 def _advice(report: Report, sections: Sections) -> str:
     match report.conclusion:
+        case Conclusion.INCONCLUSIVE if _wrong_load(report):
+            return "Measure under the load of the baseline. If this is the new load, later runs compare with it."
         case Conclusion.INCONCLUSIVE:
             return _untested_advice(sections)
         case Conclusion.FIRST_RUN:
@@ -415,7 +417,14 @@ def _not_comparable(sections: Sections) -> list[str]:
     return [f"{share(count, sections)} {told}"] if count else []
 
 
+def _wrong_load(report: Report) -> float:
+    return next((float(note.arguments["change"]) for note in report.notes if note.code is Remark.WRONG_LOAD), 0.0)
+
+
 def _untold(report: Report, sections: Sections) -> str:
+    if load := _wrong_load(report):
+        way = "rose" if load > 0 else "fell"
+        return f"The load {way} by {percent(abs(load))}: not comparable, or the system gets other traffic"
     if not (sections.differing or sections.untested):
         return "Cannot tell: nothing could be compared"
     if only_diagnosis(report):

@@ -145,6 +145,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "({lowest:,.4g} to {highest:,.4g})"
     ),
     Remark.LOAD_DIFFERS: "the target's load differs by {change:+%}",
+    Remark.WRONG_LOAD: (
+        "the target's load differs by {change:+%}, which no run of the baseline had: measure under the same load, or "
+        "the system gets other traffic now"
+    ),
     Remark.LOAD_BESIDE: "{table}: its load is that of {driver}, at the same times",
     Remark.LOAD_BY_START: "{table}: its load is that of {driver}; their clocks differ, so both count from their starts",
     Remark.LOAD_ON_OTHER_CLOCK: (

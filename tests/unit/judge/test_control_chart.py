@@ -151,9 +151,11 @@ def test_every_kind_of_limits_fires_and_stays_silent(limits: str) -> None:
     assert only(judged(changed, *cpu_runs(), settings=settings)).verdict is Verdict.REGRESSION
 
 
-def loaded(seed: int, *, load: float = 4000.0, slope: float = 0.02, intercept: float = -24.0) -> Run:
+def loaded(
+    seed: int, *, load: float = 4000.0, spread: float = 250.0, slope: float = 0.02, intercept: float = -24.0
+) -> Run:
     rng = np.random.default_rng(seed)
-    loads = rng.normal(load, 250, 240)
+    loads = rng.normal(load, spread, 240)
     return counter_run({"cpu": (slope * loads + intercept) * rng.normal(1, 0.05, 240)}, load=loads)
 
 
@@ -163,15 +165,29 @@ def test_methods_2_5_another_load_is_no_regression() -> None:
     judgement = judged(target, *runs)
     finding = only(judgement)
     assert finding.verdict is Verdict.NOT_SEEN
-    (told,) = [note for note in judgement.notes if note.code is Remark.LOAD_DIFFERS]
+    (told,) = [note for note in judgement.notes if note.code is Remark.WRONG_LOAD]
     assert told.arguments["change"] == pytest.approx(0.14, abs=0.02)
-    assert all(note.code is not Remark.LOAD_DIFFERS for note in judged(loaded(100), *runs).notes)
+    assert judgement.conclusion is Conclusion.INCONCLUSIVE  # scaled counters prove nothing about a load nobody ran
+    same = judged(loaded(100), *runs)
+    assert {note.code for note in same.notes}.isdisjoint({Remark.WRONG_LOAD, Remark.LOAD_DIFFERS})
+    assert same.conclusion is Conclusion.NO_CHANGE
     assert finding.relative_change == pytest.approx(0.0, abs=0.02)
     assert finding.details["load_slope"] == pytest.approx(0.02, rel=0.05)
     assert finding.details["load_spearman"] > 0.8
     unscaled = judged(without_load(target), *map(without_load, runs))
     assert only(unscaled).verdict is Verdict.REGRESSION
     assert only(unscaled).relative_change == pytest.approx(0.2, abs=0.03)
+
+
+@pytest.mark.parametrize(("runs", "factor", "is_wrong"), [(5, 1.08, True), (2, 1.08, False), (2, 1.27, True)])
+def test_another_load_is_told_by_the_baselines_own_loads_or_if_it_differs_much(
+    runs: int, factor: float, *, is_wrong: bool
+) -> None:
+    steady_loads = (loaded(seed, spread=60) for seed in range(runs))
+    judgement = judged(loaded(100, load=factor * 4000, spread=60), *steady_loads)
+    codes = {note.code for note in judgement.notes}
+    assert (Remark.WRONG_LOAD in codes) is is_wrong
+    assert (Remark.LOAD_DIFFERS in codes) is not is_wrong
 
 
 def test_a_slower_program_shows_at_another_load_too() -> None:
