@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, tuple[str, int]]] = {
     "publish": ("report.json --pull-request 12", 2),
     "accept": ("sort --reason tests --author Ada", 0),
     "measure": ("--commits HEAD~1 HEAD --run 'python bench.py' --rounds 2 --output out --trace", 0),
+    "qualify": ("--run ./bench", 0),
     "verify": ("--culprit v1.1 --run ./bench --rounds 2 --output verified", 3),
     # Jobs side by side.
     "bisect": ("--good v1.0 --bad v1.1 --run true --metric instructions --jobs 2 --profile-seconds 0", 0),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perf_culprit.cli.options import chosen_config
 from perf_culprit.cli.output import Status, colour, say, show, table_width, text_stream, warn, width, write, write_page
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Qualify, Verify
 from perf_culprit.errors import (
     EXIT_FINE,
     EXIT_INTERRUPTED,
@@ -129,6 +129,19 @@ def _show(measured: "Measured", rounds: int) -> int:
         return EXIT_INTERRUPTED
     if measured.fault is not None:
         raise measured.fault
+    return EXIT_FINE
+
+
+def qualify(asked: Qualify) -> int:
+    from perf_culprit.flows.qualify import qualified
+    from perf_culprit.say.audit_text import qualification_text
+
+    status = Status(sys.stderr, quiet=asked.quiet)
+    try:
+        answer = qualified(asked, config=chosen_config(asked), say=status)
+    finally:
+        status.clear()
+    show(qualification_text(answer), sys.stdout)
     return EXIT_FINE
 
 

@@ -13,11 +13,12 @@ from perf_culprit.cli.command_parser import all_parsers
 from perf_culprit.cli.options import chosen_config
 from perf_culprit.cli.output import ask, say, write
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
-from perf_culprit.errors import EXIT_FINE, EXIT_USAGE, UsageError, visible
+from perf_culprit.errors import EXIT_FINE, EXIT_USAGE, BotError, UsageError, visible
 from perf_culprit.files import replace_file
 from perf_culprit.release import IS_RELEASE
 
 if TYPE_CHECKING:
+    from perf_culprit.flows.measurement import Tried
     from perf_culprit.init.repository import Suggestion
     from perf_culprit.init.workflow_files import Choice
 
@@ -88,8 +89,10 @@ def init(asked: Init) -> int:
             place=str(asked.repository),
             next_step="check it with perf-culprit init --check, or replace it with --force",
         )
+    tried: list[tuple[Choice, Tried]] = []
     if asked.try_out:
-        choices = [_tried(asked.repository, choice) for choice in choices]
+        tried = [_tried(asked.repository, choice) for choice in choices]
+        choices = [choice for choice, _ in tried]
         files = new_files(*choices)
     for path, text in files.items():
         replace_file(asked.repository / path, text.encode())
@@ -102,7 +105,30 @@ def init(asked: Init) -> int:
         say("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
         return EXIT_FINE
     _say_what_follows(asked, choices, notes)
+    for choice, once in tried:
+        _qualify(asked, choice, once)
     return EXIT_FINE
+
+
+def _qualify(asked: Init, choice: "Choice", tried: "Tried") -> None:
+    """Say what a pull request will cost here, and what it will show. The files are written whatever comes of it."""
+    from perf_culprit.commands.measure_requests import Qualify
+    from perf_culprit.config.settings import Config
+    from perf_culprit.flows.qualify import qualified
+    from perf_culprit.say.audit_text import qualification_text
+
+    say(f"\nHEAD against itself, for at most {choice.minutes} minutes:")
+    request = Qualify(
+        repository=asked.repository,
+        run=choice.run,
+        build=choice.build or None,
+        tool=choice.format or "auto",
+        minutes=float(choice.minutes),
+    )
+    try:
+        say(qualification_text(qualified(request, config=Config(), say=lambda _: None, tried=tried)))
+    except BotError as error:
+        say(f"not known: {error}")
 
 
 def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None:
@@ -121,8 +147,8 @@ def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ..
         say(f"\n{pull_request_text(choices, notes)}")
 
 
-def _tried(repository: Path, choice: "Choice") -> "Choice":
-    """Return the first command that gives a result. Printed benchmarks are preferred to the total time."""
+def _tried(repository: Path, choice: "Choice") -> "tuple[Choice, Tried]":
+    """Return the first command that gives a result, with its execution. Prefer printed benchmarks to the total time."""
     from perf_culprit.errors import DataError
     from perf_culprit.init.native_output import TIMER
 
@@ -138,7 +164,7 @@ def _tried(repository: Path, choice: "Choice") -> "Choice":
     return _try_out(repository, replace(choice, run=ways[-1]))
 
 
-def _try_out(repository: Path, choice: "Choice") -> "Choice":
+def _try_out(repository: Path, choice: "Choice") -> "tuple[Choice, Tried]":
     """Execute HEAD once as `measure` would, before anything is written. Raise an error if there is no result."""
     from perf_culprit.commands.measure_requests import Measure
     from perf_culprit.config.settings import Config
@@ -148,10 +174,10 @@ def _try_out(repository: Path, choice: "Choice") -> "Choice":
     request = Measure(
         repository=repository, run=choice.run, build=choice.build or None, tool=choice.format or "auto", output=Path()
     )
-    run = try_once(request, config=Config(), say=say)
-    names = list(dict.fromkeys(benchmark.name for benchmark in run.benchmarks))
+    tried = try_once(request, config=Config(), say=say)
+    names = list(dict.fromkeys(benchmark.name for benchmark in tried.run.benchmarks))
     say(f"tried HEAD once: {counted(len(names), 'benchmark')} read, such as {', '.join(names[:3])}")
-    return choice
+    return choice, tried
 
 
 def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
@@ -160,6 +186,7 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     Return also the notes on the suggestion that was followed. Further suites are kept as they were found.
     """
     from perf_culprit.init.introduction import suite_names
+    from perf_culprit.init.workflow_files import MINUTES
 
     suggestions, chosen = _suggestions(asked)
     run, setup, build = asked.run, asked.setup, asked.build
@@ -191,7 +218,9 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
         or answer("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
     )
     names = suite_names(follows) if follows else [""]
-    return [replace(each, split=split, suite=name) for each, name in zip((first, *more), names, strict=True)], notes
+    minutes = asked.minutes or MINUTES
+    suites = zip((first, *more), names, strict=True)
+    return [replace(each, split=split, suite=name, minutes=minutes) for each, name in suites], notes
 
 
 def _following(suggestion: "Suggestion | None", *, run: str, setup: str, build: str | None) -> "Choice":

@@ -18,7 +18,7 @@ from perf_culprit.commands.history_requests import (
     HistoryStats,
 )
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Qualify, Verify
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
 # Each function takes its command.
@@ -38,6 +38,7 @@ VERBS: Final[Mapping[type[Command], Callable[[Any], int]]] = {
     HistoryMigrate: history_commands.migrate,
     Measure: measure_commands.measure,
     Verify: measure_commands.verify,
+    Qualify: measure_commands.qualify,
     Backfill: measure_commands.backfill,
     Bisect: measure_commands.bisect,
     MeasureBisectJob: measure_commands.bisect_job,

@@ -17,12 +17,12 @@ from perf_culprit.commands.history_requests import (
     HistoryStats,
 )
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Qualify, Verify
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
 # The keys are the titles under which the help lists the commands.
 SECTIONS: Final[Mapping[str, tuple[type[Command], ...]]] = {
-    "start": (Demo, Init, Doctor, Formats),
+    "start": (Demo, Init, Qualify, Doctor, Formats),
     "every day": (Compare, Measure, Bisect, Diagnose, Verify, FindChanges, BuildDashboard),
     "on CI": (
         Collect,

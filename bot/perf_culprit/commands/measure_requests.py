@@ -154,6 +154,15 @@ class Measure(
     suite: Suite = None
 
 
+class Qualify(Measuring, name="qualify", examples=("perf-culprit qualify --run 'python bench.py'",)):
+    """Say what a pull request would cost here, and which slowdown it would show: HEAD measured against itself."""
+
+    minutes: Annotated[
+        float, Option("--minutes N", "time that a pull request may take (default: 10)", convert=as_minutes)
+    ] = 10.0
+    suite: Suite = None
+
+
 class Verify(
     Measuring,
     name="verify",

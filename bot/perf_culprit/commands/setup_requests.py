@@ -44,8 +44,16 @@ class Init(
         ),
     ] = None
     try_out: Annotated[
-        bool, Option("--try", "build and measure HEAD here first; write nothing if no result can be read")
+        bool,
+        Option(
+            "--try",
+            "build and measure HEAD here first; write nothing if no result can be read; then qualify the suite here",
+        ),
     ] = False
+    minutes: Annotated[
+        int | None,
+        Option("--minutes N", "minutes for the rounds of a pull request, at most (default: 15)", convert=positive),
+    ] = None
     pull_request: Annotated[
         bool, Option("--pull-request", "print the title and the text of a pull request with these files")
     ] = False

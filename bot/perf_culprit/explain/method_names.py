@@ -17,6 +17,8 @@ PYTHON_FILE: Final = re.compile(r"[^:()]*\.py:(?=[^0-9])")  # file:name, from cP
 RUST_HASH: Final = re.compile(r"::h[0-9a-f]{16}$")
 RUST_LIBRARY: Final = frozenset({"core", "alloc", "std"})
 PYTHON_STATISTICS: Final = re.compile(r"[^()]+:[0-9]+\(([^()]+)\)")  # cProfile: file:line(name)
+# A linked program or library, which perf names where it knows no source file.
+PROGRAM: Final = re.compile(r"(^|/)[^./]+$|\.(so|dylib|exe|dll)\b")
 KEYWORDS: Final = ("async ", "new ", "static ", "get ", "set ")
 FILE_NAMES: Final = frozenset({"__init__", "index", "mod", "lib", "main"})
 
@@ -38,6 +40,8 @@ def match_method(
     """
     names = name_parts(method)
     functions = [function for function in touched.functions if function.changes_code]
+    if file is not None and PROGRAM.search(file):
+        file = line = None
     if file is not None:
         functions = [function for function in functions if same_file(file, function.path)]
         if line is not None and (exact := _at_line(functions, names, line)):

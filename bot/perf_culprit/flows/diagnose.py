@@ -133,11 +133,11 @@ DIAGNOSIS_FILE: Final = f"{DIAGNOSIS_NAME}.json"
 
 
 def diagnose_traces(
-    repository: Path, commits: Mapping[str, str], *, traces: Mapping[str, Sequence[Path]], output: Path
+    repository: Path, commits: Mapping[str, str], *, traces: Mapping[str, Sequence[Path]], by: str, output: Path
 ) -> tuple[Path, ...]:
     """Compare each target's traces with the baseline's, and add the code changed in between. Write a file per target.
 
-    If one commit alone lies in between, it introduced the change.
+    If one commit alone lies in between, it introduced the change. `by` is the means of the traces.
     """
     (baseline, base), *targets = commits.items()
     files = []
@@ -153,6 +153,7 @@ def diagnose_traces(
                 head=None if commit else head,
             )
         )
+        comparison = replace(comparison, notes=(because(Caveat.TRACED_BY, means=by), *comparison.notes))
         files.append(output / f"{name.replace('target', DIAGNOSIS_NAME)}.json")
         replace_file(files[-1], encode_tree_comparison(comparison))
     return tuple(files)

@@ -245,8 +245,17 @@ def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measured:
     return Measured(files=tuple(side.file for side in sides), rounds=0, report=report)
 
 
-def try_once(asked: Measure, *, config: Config, say: Say) -> Run:
-    """Execute HEAD once, built as for a measurement, and return its run. Raise an error if it gives no result."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tried:
+    """One execution, with the seconds of the build and its own."""
+
+    run: Run
+    build_s: float
+    execution_s: float
+
+
+def try_once(asked: Measure, *, config: Config, say: Say) -> Tried:
+    """Execute HEAD once, built as for a measurement. Raise an error if it gives no result."""
     commands, tool = shell_commands(config, asked)
     commit = git.head_commit(asked.repository)
     # On failure the log stays, because the error names it.
@@ -254,11 +263,14 @@ def try_once(asked: Measure, *, config: Config, say: Say) -> Run:
     log = folder / LOG_NAME
     with this_machine(asked.repository, commands, config=config, tool=tool, log=log) as workplace:
         say("building HEAD")
+        begun = time.monotonic()
         workplace.prepare(commit)
+        built = time.monotonic()
         say("measuring HEAD")
         run = workplace.execute(commit)[1]
+        ended = time.monotonic()
     rmtree(folder)
-    return run
+    return Tried(run=run, build_s=built - begun, execution_s=ended - built)
 
 
 class _Measurement:
@@ -351,7 +363,7 @@ class _Measurement:
         self._say(traced.line)
         self._traces = traced.files
         self._diagnoses = diagnose_traces(
-            self._plan.asked.repository, self._commits, traces=self._traces, output=output
+            self._plan.asked.repository, self._commits, traces=self._traces, by=traced.by, output=output
         )
 
     def _untraced(self, why: Reason, output: Path) -> None:

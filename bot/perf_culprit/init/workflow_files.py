@@ -18,8 +18,10 @@ from perf_culprit.release import COMMIT, IS_RELEASE
 
 # The files that `init` writes: those of the documentation, filled in.
 
-# The template's job has 60 minutes: the rest is for its set-up, builds and the report.
-MINUTES: Final = 45
+MINUTES: Final = 15
+ROUNDS: Final = "--until-decided --trace auto"
+# A job has this much more for its set-up and builds.
+SET_UP_MINUTES: Final = 30
 ONE_FILE: Final = ("perf.yml",)
 SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.yml")
 BACKFILL: Final = ("perf-backfill.yml",)
@@ -55,6 +57,7 @@ class Choice:
     since: str = ""
     parts: int = 1
     list_command: str = ""
+    minutes: int = MINUTES
 
     @property
     def has_own_job(self) -> bool:
@@ -113,7 +116,10 @@ def _values(choice: Choice) -> dict[str, Any]:
         "steps": [dict(step) for step in choice.steps],
         "services": dict(choice.services),
         "install": _install(choice),
-        "measure": f"perf-culprit measure {given} --until-decided --minutes {MINUTES} --trace auto --output measured",
+        "measure": f"perf-culprit measure {given} {ROUNDS} --minutes {choice.minutes} --output measured",
+        "timeout": choice.minutes + SET_UP_MINUTES,
+        # A called job measures for three quarters of it; its own default is an hour.
+        "called_timeout": None if choice.minutes == MINUTES else -(-choice.minutes * 4 // 3),
         "artifact": f"perf-culprit-report-{suite}" if suite else "perf-culprit-report",
         "setup": choice.setup,
         "since": choice.since,

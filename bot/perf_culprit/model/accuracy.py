@@ -192,3 +192,60 @@ class Audit:
     noise: NoiseSources | None = None
     sweep: tuple[SweepPoint, ...] = ()
     notes: tuple[Reason, ...] = ()
+
+
+# What a measurement of a commit against itself promises, before anything is committed.
+
+PLANTED: Final = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+USUAL: Final = 0.1  # the one that a summary plants
+LARGEST_PLANTED: Final = PLANTED[-1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """The smallest planted change that `rounds` suspect in nine of ten trials, as a fraction; None if none is.
+
+    `typical`: planted into a benchmark of median noise; `noisiest`: into the noisiest. `minutes`: of a pull request,
+    builds and warm-up included.
+    """
+
+    rounds: int
+    minutes: float
+    typical: float | None
+    noisiest: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnchangedTrials:
+    """The number of `trials` without a change that `warned`, and of as many with a `planted` one that `detected` it."""
+
+    trials: int
+    warned: int
+    planted: float
+    detected: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Qualification:
+    """How well a suite can be judged on a machine, by `rounds` of it that fit into `minutes`.
+
+    `seen` has an entry per look that fits; without one, the first look would take `first_minutes`, after `first`
+    rounds. `noise` is that of a typical benchmark's executions, as a fraction, and `noisiest` the largest one.
+    """
+
+    build_s: float
+    execution_s: float
+    rounds: int
+    minutes: float
+    first: int
+    first_minutes: float
+    metrics: int
+    noise: float
+    noisiest: tuple[MetricKey, float]
+    seen: tuple[Seen, ...] = ()
+    unchanged: UnchangedTrials | None = None
+
+    @property
+    def sees_usual(self) -> bool:
+        """Whether the usual planted change is suspected in nine of ten trials."""
+        return any(one.typical is not None and one.typical <= USUAL for one in self.seen)

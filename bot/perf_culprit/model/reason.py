@@ -251,6 +251,7 @@ class Caveat(StrEnum):
     LINES_UNUSED = "lines_unused"
     RECORDS_UNUSED = "records_unused"
     FILE_DAMAGED = "file_damaged"
+    TRACED_BY = "traced_by"
     NOT_TRACED = "not_traced"
     NO_TIME_TO_TRACE = "no_time_to_trace"
 

@@ -2,14 +2,40 @@
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 import msgspec
 
-from perf_culprit.model.accuracy import Audit, Foresight, NoiseSources, Rate, TrialKind, enough_samples
-from perf_culprit.say.document import Bullets, Column, Document, Name, Node, Table, Text, grid, paragraph, words
+from perf_culprit.model.accuracy import (
+    LARGEST_PLANTED,
+    USUAL,
+    Audit,
+    Foresight,
+    NoiseSources,
+    Qualification,
+    Rate,
+    Seen,
+    TrialKind,
+    enough_samples,
+)
+from perf_culprit.say.document import (
+    Bullets,
+    Column,
+    Document,
+    Name,
+    Node,
+    Row,
+    Shown,
+    Table,
+    Text,
+    grid,
+    paragraph,
+    table,
+    words,
+)
 from perf_culprit.say.finding_tables import metric_name
 from perf_culprit.say.inert import Safe
-from perf_culprit.say.numbers import counted, deviation, percent, percent_at_least
+from perf_culprit.say.numbers import counted, deviation, lasted, percent, percent_at_least
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
@@ -213,3 +239,59 @@ def _limits(audit: Audit) -> Bullets:
 
 def _limit(effect: float | None) -> str:
     return "not even four times as much" if effect is None else f"{percent_at_least(effect)} or more"
+
+
+# What a pull request would cost, and what it would show.
+
+_FORMS: Final = (
+    Column(name="measured in turn"),
+    Column(name="minutes", right=True),
+    Column(name="suspects, 9 times in 10", right=True),
+    Column(name="in the noisiest", right=True),
+)
+WOULD_HELP: Final = (
+    "What would: a benchmark that runs longer, counts (`--metric instructions`) where only the code matters, "
+    "parts on several machines (`--part`), or a quieter machine."
+)
+
+
+def qualification_text(answer: Qualification) -> str:
+    nodes: list[Node] = [paragraph(*_cost(answer))]
+    if answer.seen:
+        nodes.append(table(_FORMS, answer.seen, _form, shown=Shown.TABLE))
+    nodes.append(paragraph(*map(Safe, _promises(answer))))
+    return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False)
+
+
+def _cost(answer: Qualification) -> Iterator[Text]:
+    build = f", and a build {lasted(answer.build_s)}" if answer.build_s >= 1 else ""
+    yield Safe(f"One execution takes {lasted(answer.execution_s)}{build}.")
+    key, largest = answer.noisiest
+    noise = Safe(f"Executions differ by {deviation(answer.noise)}")
+    if answer.metrics > 1:
+        yield words("{}, those of {} by {}.", noise, Name(key.benchmark), Safe(deviation(largest)))
+    else:
+        yield words("{}.", noise)
+
+
+def _form(one: Seen) -> Row:
+    beyond = f"more than +{percent(LARGEST_PLANTED)}"
+    typical, noisiest = (beyond if change is None else f"+{percent(change)}" for change in (one.typical, one.noisiest))
+    return Row((Safe(counted(one.rounds, "round")), Safe(f"{one.minutes:.1f}"), Safe(typical), Safe(noisiest)))
+
+
+def _promises(answer: Qualification) -> Iterator[str]:
+    if answer.unchanged is None:
+        yield (
+            f"{answer.minutes:g} minutes hold {counted(answer.rounds, 'round')}. The first verdict comes after "
+            f"{answer.first}, in {answer.first_minutes:.1f} minutes."
+        )
+    else:
+        trials = answer.unchanged
+        yield (
+            f"Unchanged against unchanged: {trials.warned} of {trials.trials} warned. With +{percent(trials.planted)}: "
+            f"{trials.detected} of {trials.trials} found."
+        )
+        yield "Planting multiplies the real numbers of one benchmark. All else was measured, on this machine alone."
+    if not answer.sees_usual:
+        yield f"This machine cannot see +{percent(USUAL)} in {answer.minutes:g} minutes. {WOULD_HELP}"

@@ -368,6 +368,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
     Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
     Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
+    Caveat.TRACED_BY: "traced by {means:prose}",
     Caveat.NOT_TRACED: "{why:prose}[; {next:prose}]",
     Caveat.NO_TIME_TO_TRACE: (
         "a trace needs ten executions of {each:,.0f} s, and {left:,.0f} s of the minutes were left; raise --minutes"

@@ -56,6 +56,9 @@ def test_names_of_all_languages_fall_into_parts(method: str, parts: str) -> None
         ("total", "shop/cart.py", None, Certainty.QUALIFIED_NAME, "Cart.total"),
         ("shop.cart:Cart.total", None, None, Certainty.QUALIFIED_NAME, "Cart.total"),
         ("cart.pay", None, None, Certainty.QUALIFIED_NAME, "pay"),
+        # perf names the linked program, which is no source file.
+        ("acme::Cart::draw()", "/home/x/build/bench_cart", None, Certainty.QUALIFIED_NAME, "acme.Cart.draw"),
+        ("draw", "/usr/lib/libcart.so.1.2", None, Certainty.BARE_NAME, "acme.Cart.draw"),
         ("com.acme.Cart.sum(int)", None, None, Certainty.QUALIFIED_NAME, "com.acme.Cart.sum"),
         ("github.com/acme/cart.(*Cart).Total", None, None, Certainty.QUALIFIED_NAME, "cart.Cart.Total"),
         ("acme::Cart::draw(int)", None, None, Certainty.QUALIFIED_NAME, "acme.Cart.draw"),

@@ -1,0 +1,87 @@
+"""measure -> judge: HEAD against itself, which shows what a pull request would cost here and what it would show."""
+
+import tempfile
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from statistics import median
+
+from msgspec.structs import replace
+
+from perf_culprit.commands.measure_requests import MOST_ROUNDS, Measure, Qualify
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import DataError
+from perf_culprit.flows.compare import flagged, judge_run
+from perf_culprit.flows.measured_side import paired
+from perf_culprit.flows.measurement import EXECUTIONS, Tried, measure_commits, measure_plan, try_once
+from perf_culprit.judge.paired_executions import LOOKS, least_rounds
+from perf_culprit.judge.planting import Planting
+from perf_culprit.machine.this_machine import Say
+from perf_culprit.measure.worktree_executor import analysis_rounds
+from perf_culprit.model.accuracy import Qualification
+from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import decode_run
+
+
+def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None = None) -> Qualification:
+    """Measure HEAD against itself and plant changes into the numbers. `tried`: an execution from before.
+
+    There are as many rounds as the second proof of `measure --until-decided` needs. They show how much more help.
+    """
+    proofs = analysis_rounds(MOST_ROUNDS, analyses=LOOKS, first=least_rounds(config.proven / LOOKS))
+    measure = Measure(
+        repository=asked.repository,
+        run=asked.run,
+        build=asked.build,
+        timeout=asked.timeout,
+        build_timeout=asked.build_timeout,
+        cache=asked.cache,
+        environment=asked.environment,
+        tool=asked.tool,
+        commits=("HEAD", "HEAD"),
+        rounds=proofs[1],
+        minutes=asked.minutes,
+        output=Path(),
+    )
+    tried = tried or try_once(measure, config=config, say=say)
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-qualify-") as folder:
+        plan = measure_plan(measure.replaced(output=Path(folder)), config=config, say=say)
+        measured = measure_commits(plan, config=config, say=say)
+        if measured.fault is not None:
+            raise measured.fault
+        baseline, target = (decode_run(file.read_bytes(), place=str(file)) for file in measured.files)
+    cost = (baseline.cost + target.cost) if baseline.cost and target.cost else None
+    execution_s = tried.execution_s if cost is None else (cost.seconds - tried.build_s) / cost.executions
+    say(f"planting changes into {measured.rounds} rounds")
+    seconds = Tried(run=target, build_s=tried.build_s, execution_s=execution_s)
+    return _qualification(baseline, seconds, asked.minutes, config=config, proofs=proofs)
+
+
+def _qualification(
+    baseline: Run, target: Tried, minutes: float, *, config: Config, proofs: Sequence[int]
+) -> Qualification:
+    def judged(first: Run, second: Run) -> Collection[str]:
+        return flagged(judge_run(paired(first), second, config=config))
+
+    def minutes_of(rounds: int) -> float:
+        return (2 * target.build_s + (2 + 2 * EXECUTIONS * rounds) * target.execution_s) / 60
+
+    # A pull request's measurement is judged at each look, by a share of the rates.
+    sides = replace(baseline, analyses=LOOKS), replace(target.run, analyses=LOOKS)
+    planting = Planting(sides, judged)
+    if not (noises := planting.noises()):
+        raise DataError("no benchmark has positive numbers and a direction", next_step="name the format with --tool")
+    noisiest = max(noises, key=lambda key: noises[key])
+    looks = [rounds for rounds in proofs if rounds <= len(planting.rounds)]
+    return Qualification(
+        build_s=target.build_s,
+        execution_s=target.execution_s,
+        rounds=len(planting.rounds),
+        minutes=minutes,
+        first=proofs[0],
+        first_minutes=minutes_of(proofs[0]),
+        metrics=len(noises),
+        noise=median(noises.values()),
+        noisiest=(noisiest, noises[noisiest]),
+        seen=tuple(planting.seen(rounds, minutes=minutes_of(rounds)) for rounds in looks),
+        unchanged=planting.unchanged(looks[-1]) if looks else None,
+    )

@@ -1,0 +1,137 @@
+"""Trials of a paired measurement with real rounds of one commit: sides drawn by lot, and a planted change."""
+
+from collections.abc import Callable, Collection, Sequence
+from statistics import median
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from perf_culprit.judge.metric_pairs import scaled
+from perf_culprit.model.accuracy import PLANTED, USUAL, Seen, UnchangedTrials
+from perf_culprit.model.run import Benchmark, MetricKey, Run
+
+# Trials per effect: of 20, 18 found are nine in ten.
+TRIALS: Final = 20
+POWER: Final = 0.9
+
+Sides = tuple[Run, Run]
+# Returns the names of the benchmarks that a comparison of baseline and target suspects or proves to be worse.
+Flagged = Callable[[Run, Run], Collection[str]]
+
+
+class Planting:
+    """Trials with the rounds of `sides`, two measurements of one commit in turn.
+
+    Both sides are the same commit. So each trial draws some rounds, and in each round which side is the target. A
+    planted change multiplies the real numbers of one benchmark.
+    """
+
+    def __init__(self, sides: Sides, flagged: Flagged, *, seed: int = 0) -> None:
+        self._sides = sides
+        self._flagged = flagged
+        self._seed = seed
+        first, second = ({one.key: one for one in run.benchmarks if one.rounds} for run in sides)
+        self._pairs = [(first[key], second[key]) for key in first if key in second]
+        self.rounds = sorted({number for pair in self._pairs for one in pair for number in one.rounds})
+
+    @property
+    def keys(self) -> list[MetricKey]:
+        return [one.key for one, _ in self._pairs if one.direction.worse_sign]
+
+    def noises(self) -> dict[MetricKey, float]:
+        """The standard deviation of the logarithms of the executions' medians, by metric."""
+        return {
+            first.key: float(np.std([np.log(median(group)) for one in (first, second) for group in _all(one)], ddof=1))
+            for first, second in self._pairs
+            if first.direction.worse_sign and min(*first.samples, *second.samples) > 0
+        }
+
+    def seen(self, rounds: int, *, minutes: float) -> Seen:
+        """Return the smallest planted changes found in nine of ten trials of this number of rounds."""
+        by_noise = sorted(noises := self.noises(), key=lambda key: noises[key])
+        typical, noisiest = by_noise[(len(by_noise) - 1) // 2], by_noise[-1]
+        return Seen(
+            rounds=rounds,
+            minutes=minutes,
+            typical=self._smallest(rounds, [typical] * TRIALS),
+            noisiest=self._smallest(rounds, [noisiest] * TRIALS),
+        )
+
+    def unchanged(self, rounds: int) -> UnchangedTrials:
+        """Count the trials that warn without a change, and those that find the usual planted one."""
+        warned = sum(bool(self._judged(rounds, number, None, 0.0)) for number in range(TRIALS))
+        return UnchangedTrials(
+            trials=TRIALS, warned=warned, planted=USUAL, detected=self._found(rounds, self._any(), USUAL)
+        )
+
+    def _any(self) -> list[MetricKey]:
+        rng = np.random.default_rng(self._seed)
+        keys = self.keys
+        return [keys[int(place)] for place in rng.integers(len(keys), size=TRIALS)]
+
+    def _smallest(self, rounds: int, keys: Sequence[MetricKey]) -> float | None:
+        """Search by halves: a larger change is found at least as often."""
+        low, high = 0, len(PLANTED)
+        while low < high:
+            middle = (low + high) // 2
+            if self._found(rounds, keys, PLANTED[middle]) >= POWER * TRIALS:
+                high = middle
+            else:
+                low = middle + 1
+        return PLANTED[low] if low < len(PLANTED) else None
+
+    def _found(self, rounds: int, keys: Sequence[MetricKey], effect: float) -> int:
+        return sum(key.benchmark in self._judged(rounds, number, key, effect) for number, key in enumerate(keys))
+
+    def _judged(self, rounds: int, number: int, key: MetricKey | None, effect: float) -> Collection[str]:
+        """Judge the trial of this number: the same rounds and sides for every effect."""
+        rng = np.random.default_rng((self._seed, number))
+        chosen = rng.permutation(self.rounds)[:rounds].tolist()
+        flips = rng.integers(2, size=rounds).astype(bool).tolist()
+        made: tuple[list[Benchmark], list[Benchmark]] = ([], [])
+        for pair in self._pairs:
+            parts = [_groups(one) for one in pair]
+            if any(place not in part for part in parts for place in chosen):
+                continue
+            for side, benchmarks in enumerate(made):
+                own = [parts[side ^ flip][place] for place, flip in zip(chosen, flips, strict=True)]
+                benchmarks.append(_joined(pair[side], own))
+        baseline, target = (
+            replace(run, benchmarks=tuple(benchmarks)) for run, benchmarks in zip(self._sides, made, strict=True)
+        )
+        return self._flagged(baseline, target if key is None else _planted(target, key, effect))
+
+
+def _groups(benchmark: Benchmark) -> dict[int, list[tuple[float, ...]]]:
+    """The executions' samples by round."""
+    by_round: dict[int, list[tuple[float, ...]]] = {}
+    begin = 0
+    for place, size in zip(benchmark.rounds, benchmark.group_sizes, strict=True):
+        by_round.setdefault(place, []).append(benchmark.samples[begin : begin + size])
+        begin += size
+    return by_round
+
+
+def _all(benchmark: Benchmark) -> list[tuple[float, ...]]:
+    return [group for groups in _groups(benchmark).values() for group in groups]
+
+
+def _joined(benchmark: Benchmark, rounds: Sequence[Sequence[tuple[float, ...]]]) -> Benchmark:
+    groups = [(number, group) for number, some in enumerate(rounds, start=1) for group in some]
+    return replace(
+        benchmark,
+        samples=tuple(sample for _, group in groups for sample in group),
+        group_sizes=tuple(len(group) for _, group in groups),
+        rounds=tuple(number for number, _ in groups),
+    )
+
+
+def _planted(run: Run, key: MetricKey, effect: float) -> Run:
+    return replace(
+        run,
+        benchmarks=tuple(
+            scaled(one, one.metric, (1 + effect) ** one.direction.worse_sign) if one.key == key else one
+            for one in run.benchmarks
+        ),
+    )
