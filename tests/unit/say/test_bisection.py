@@ -201,6 +201,18 @@ def test_ends_beside_each_other_are_told_by_their_merge_base(
     assert reason in text
 
 
+def test_the_column_says_what_happened_to_a_suspect() -> None:
+    suspects = tuple(
+        Suspect(commit=name, posterior=0.3, skipped=why)
+        for name, why in ((FIRST, None), (SECOND, "no compiler"), ("e" * 40, None))
+    )
+    outcome = Outcome(kind=OutcomeKind.SUSPECT_SET, suspects=suspects, skipped={SECOND: "no compiler"})
+    measured = (MeasuredCommit(commit=FIRST, executions=5, relative_change=0.1),)
+    text = bisection_text(replace(REPORT, outcome=outcome, measured=measured))
+    for name, word in ((FIRST, "yes"), (SECOND, "does not run"), ("eee", "not tried")):
+        assert re.search(rf"^\W*{name[:3]}\w* .*\b{word}\b", text, re.MULTILINE), text
+
+
 def test_foreign_text_stays_text() -> None:
     hostile = "`</code>@everyone **x** | ##[error] ::add-mask::y \x1b[2J\n# head ```"
     outcome = structs.replace(
