@@ -207,26 +207,19 @@ def crossing(finding: Finding) -> tuple[str, str] | None:
     return finding.category, finding.category_now
 
 
-def _reading_order(finding: Finding) -> tuple[int, int, int, float, str, str]:
+def _reading_order(finding: Finding) -> tuple[int, int, int, float, float, float, str, str]:
     """Sort the loudest first, then the largest change. Unchanged metrics are sorted by name: their size means nothing.
 
-    Findings judged by a limit come after these, sorted by their distance from the limit.
+    Findings judged by a limit come after these: the farthest from the limit first, then the longest beyond it.
     """
-    key = finding.key
+    key, level = finding.key, _LOUDEST_FIRST[finding.level]
+    change = worsening(finding)
+    size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET else abs(change)
     score, threshold = finding.score, finding.threshold
     if score is not None and threshold is not None and finding.verdict not in QUIET:
         beyond = score / threshold if threshold else math.inf
-        return 1, 0, 0, -beyond, key.benchmark, key.metric
-    change = worsening(finding)
-    size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET else abs(change)
+        return 1, level, 0, -beyond, -finding.excess.time_in_violation, -size, key.benchmark, key.metric
     # A regression or improvement without a relative change started from zero: it is the largest of all.
     if change is None and finding.verdict in PROVEN:
         size = math.inf
-    return (
-        0,
-        _LOUDEST_FIRST[finding.level],
-        0 if finding.severity is Severity.MAJOR else 1,
-        -size,
-        key.benchmark,
-        key.metric,
-    )
+    return 0, level, 0 if finding.severity is Severity.MAJOR else 1, -size, 0.0, 0.0, key.benchmark, key.metric

@@ -3,7 +3,7 @@ import random
 from msgspec.structs import replace
 
 from perf_culprit.model.counted_metric import metric_of
-from perf_culprit.model.finding import Level, Severity, Verdict
+from perf_culprit.model.finding import Excess, Finding, Level, Severity, Verdict
 from perf_culprit.model.report import Conclusion
 from perf_culprit.say.comparison import render_text
 from perf_culprit.say.sections import crossing, split, worsening
@@ -28,6 +28,16 @@ def test_loudest_then_major_then_largest() -> None:
     ]
     ordered = split(report(Conclusion.REGRESSION, *results)).regressions
     assert [item.key.benchmark for item in ordered] == ["fails", "major", "from_zero", "large", "small"]
+
+
+def test_of_equal_scores_the_longest_beyond_its_limit_comes_first_then_the_largest_change() -> None:
+    def broken(name: str, after: float, time: float) -> Finding:
+        one = finding(name, 10.0, after, verdict=Verdict.REGRESSION)
+        return replace(one, score=1.0, threshold=0.5, excess=Excess(time_in_violation=time))
+
+    results = [broken("a", 10.4, 0.02), broken("b", 15.0, 0.98), broken("c", 18.0, 0.98)]
+    ordered = split(report(Conclusion.REGRESSION, *results)).regressions
+    assert [item.key.benchmark for item in ordered] == ["c", "b", "a"]
 
 
 def test_metrics_are_counted_where_a_benchmark_has_several() -> None:
