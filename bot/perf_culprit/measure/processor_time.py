@@ -10,7 +10,7 @@ from typing import Final
 from perf_culprit.model.run import Execution
 
 # What happened between two looks is known by its sums alone: so looks are frequent at first.
-FIRST_LOOK_SECONDS: Final = 0.005
+FIRST_LOOK_SECONDS: Final = 0.01
 LAST_LOOK_SECONDS: Final = 0.1
 LOOKS_SHARE: Final = 0.02
 # Looking takes at most this share of a processor, however many threads the command has.
