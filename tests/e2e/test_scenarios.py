@@ -96,6 +96,9 @@ def test_a_pull_request_of_the_repository(project: Project, level: int) -> None:
     assert not outcome.failed, outcome.log
     (comment,) = project.comments(7)
     assert_told(project, comment, pull.head_sha, level=level)
+    # What did not get slower is never traced. The stand-in is a shell script, which no tracer follows.
+    assert ("tracing 1 benchmark" in outcome.log) == (level == SLOWER)
+    assert ("**The function is not known:** " in comment) == (level == SLOWER)
     groups = {concurrency(project, outcome, "perf")["group"] for outcome in (project.run_pull(pull), outcome)}
     assert len(groups) == 1 or project.split
 

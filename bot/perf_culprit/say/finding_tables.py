@@ -276,6 +276,7 @@ _CHANGE: Final = (
     Column(name="change", role=Role.FIGURE, right=True),
     Column(name="interval", joins=True, spare=True),
 )
+TREND: Final = Column(name="trend", joins=True, spare=True)
 _NAMED: Final = (Column(name="benchmark", role=Role.NAME), *_CHANGE)
 _GLOSSARY: Final = "https://github.com/perf-culprit/perf-culprit/blob/main/docs/glossary.md"
 _CERTAINTY: Final = Column(name="certainty", spare=True, page=f"{_GLOSSARY}#certainty")
@@ -290,14 +291,16 @@ def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Text, ...]:
 
 
 def changed_columns(name: Column) -> tuple[Column, ...]:
-    """Return the columns, verdict first, so that a narrow screen shows it."""
-    return Column(name="verdict"), name, *_CHANGE, _CERTAINTY, Column(name="trend", joins=True, spare=True)
+    """Return the columns. A narrow screen shows the first two: the verdict and the change."""
+    before, after, *change = _CHANGE
+    return Column(name="verdict"), *change, name, before, after, _CERTAINTY, TREND
 
 
 def changed_cells(name: Text, finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
     certainty, state = _certainty(finding), _state(finding, beside)
     is_bold = finding.verdict in CALLED | {Verdict.DIFFERS}
-    return state, name, *change_cells(finding, bold=is_bold), certainty, _trend(finding)
+    before, after, *change = change_cells(finding, bold=is_bold)
+    return state, *change, name, before, after, certainty, _trend(finding)
 
 
 _GROUPS: Final = (
