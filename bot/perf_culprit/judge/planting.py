@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.judge.metric_pairs import scaled
+from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import PLANTED, USUAL, Seen, UnchangedTrials
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 
@@ -37,14 +38,18 @@ class Planting:
 
     @property
     def keys(self) -> list[MetricKey]:
-        return [one.key for one, _ in self._pairs if one.direction.worse_sign]
+        """The metrics to plant into: those that noise can hide, so no counts unless there is nothing else."""
+        directed = [one for one, _ in self._pairs if one.direction.worse_sign]
+        noisy = [one.key for one in directed if depends_on_machine(one.unit)]
+        return noisy or [one.key for one in directed]
 
     def noises(self) -> dict[MetricKey, float]:
         """The standard deviation of the logarithms of the executions' medians, by metric."""
+        keys = set(self.keys)
         return {
             first.key: float(np.std([np.log(median(group)) for one in (first, second) for group in _all(one)], ddof=1))
             for first, second in self._pairs
-            if first.direction.worse_sign and min(*first.samples, *second.samples) > 0
+            if first.key in keys and min(*first.samples, *second.samples) > 0
         }
 
     def seen(self, rounds: int, *, minutes: float) -> Seen:
