@@ -192,12 +192,13 @@ def stable(method: str) -> str:
 def counterparts(baseline: Observed, target: Observed) -> Mapping[str, str]:
     """Map methods of the target to methods of the baseline that have another name there.
 
-    Pair unique equal stable names first, then unique equal names in another file or class: those methods moved.
+    Pair unique equal stable names first, then those in another folder, such as a worktree's, or in another file or
+    class: those methods moved.
     """
     before, after = ({node.method for node in side.nodes} for side in (baseline, target))
     gone, new = before - after, after - before
     matched: dict[str, str] = {}
-    for key in (stable, _bare):
+    for key in (stable, _without_folder, _bare):
         pairs = _unique_pairs(gone, new, key=key)
         matched |= pairs
         gone, new = gone - set(pairs.values()), new - set(pairs)
@@ -208,6 +209,12 @@ def _unique_pairs(gone: Collection[str], new: Collection[str], *, key: Callable[
     counts = [Counter(map(key, names)) for names in (gone, new)]
     by_key = {key(name): name for name in gone}
     return {name: by_key[key(name)] for name in sorted(new) if all(count[key(name)] == 1 for count in counts)}
+
+
+def _without_folder(method: str) -> str:
+    """The name without the folder that distinguishes files such as `__init__.py` and `index.js`."""
+    folder, _, name = stable(method).partition("/")
+    return name if name and ":" not in folder else method
 
 
 def _bare(method: str) -> str:

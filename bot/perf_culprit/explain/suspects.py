@@ -6,8 +6,9 @@ from typing import Final
 
 from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree, ObservedNode, change
 from perf_culprit.explain.method_names import match_caller, match_method
+from perf_culprit.explain.significance import scales
 from perf_culprit.explain.slower_methods import NOTABLE, JudgedMethod, Searched
-from perf_culprit.explain.tree_methods import Method, is_in_c, is_standard
+from perf_culprit.explain.tree_methods import Method, is_foreign
 from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodMatch, Touched, TouchedFunction
 from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
@@ -19,8 +20,8 @@ class Evidence:
     """A method's evidence in the tree's unit. `own` and `total`: gains without and with callees, recursions once.
 
     `origin`: the part of the gain that begins here. If calls are counted: own time per call, and additional calls of
-    callees. Otherwise: the method's growth beyond its caller's, because callers above the cause dilute it with
-    unchanged time. `branch`: the gain with callees, minus the largest gain of a single method below.
+    callees. Otherwise: the growth beyond that of the rest of its caller, less what begins below it. `branch`: the gain
+    with callees, minus the largest gain of a single method below.
     """
 
     own: float
@@ -47,33 +48,78 @@ def evidence(one: Searched) -> Mapping[str, Evidence]:
 
 def _origins(one: Searched) -> list[float]:
     nodes = one.tree.nodes
+    begins = _begins(one)
     origins = [0.0] * len(nodes)
-    # The caller is responsible for slower functions in C and in the standard library.
     for i, node in enumerate(nodes):
-        gain = max(0.0, float(one.gains[i]))
-        place = i
-        if node.parent < 0 or _is_counted(node):
-            begins = _by_calls(one, i)
-        elif node.baseline is None and one.judged[i].is_real and nodes[node.parent].is_in_both:
-            # Stacks do not count calls, but if there were none before, the caller started to call.
-            place, begins = node.parent, gain
-        else:
-            begins = gain * _growth_beyond_caller(nodes, i)
-        origins[own_caller(nodes, place)] += min(begins, gain)
+        here = begins[i] if _is_counted(node) else begins[i] - sum(begins[child] for child in node.children)
+        place = node.parent if not _is_counted(node) and _is_called_more(one, i) else i
+        origins[own_caller(nodes, place)] += max(0.0, here)
     # Amounts passed on from below are limited to the caller's gain.
     return [min(amount, max(0.0, float(one.gains[i]))) for i, amount in enumerate(origins)]
 
 
+def _begins(one: Searched) -> list[float]:
+    """The gain that begins in each node or below it. If calls are counted, only what begins in the node itself.
+
+    Stacks do not count calls: if all else below the caller grew as much, the caller is called more often. A new callee
+    begins nothing, because its caller started to call it.
+    """
+    nodes, by_baseline = one.tree.nodes, scales(one.tree, one.common)[1]
+    before = [by_baseline * node.baseline.elapsed.mean if node.baseline is not None else 0.0 for node in nodes]
+    begins = []
+    for i, (node, is_new) in enumerate(zip(nodes, in_new_calls(one), strict=True)):
+        gain, parent = max(0.0, float(one.gains[i])), node.parent
+        if is_new:
+            begins.append(0.0)
+        elif _is_counted(node):
+            begins.append(min(_by_calls(one, i), gain))
+        elif parent < 0:
+            begins.append(gain)
+        else:
+            begins.append(max(0.0, gain - before[i] * _least_growth(one, parent, without=i)))
+    return begins
+
+
+def _least_growth(one: Searched, place: int, *, without: int = -1) -> float:
+    """How much more a method was called, at most: the least growth of its own code and its notable callees."""
+    nodes, (by_target, by_baseline) = one.tree.nodes, scales(one.tree, one.common)
+    node = nodes[place]
+    callees = [nodes[child] for child in node.children if child != without]
+    sides = [(node.baseline and node.baseline.own, node.target and node.target.own)]
+    sides += [(each.baseline and each.baseline.elapsed, each.target and each.target.elapsed) for each in callees]
+    parts = [(before.mean * by_baseline, after.mean * by_target if after else 0.0) for before, after in sides if before]
+    largest = max((before for before, _ in parts), default=0.0)
+    return max(0.0, min((after / before - 1 for before, after in parts if before > NOTABLE * largest), default=0.0))
+
+
+def _is_called_more(one: Searched, i: int) -> bool:
+    """Whether all that a method does and calls grew, by half of its growth at least: then its caller changed."""
+    node = one.tree.nodes[i]
+    if not node.children or node.baseline is None or node.parent < 0 or one.tree.nodes[node.parent].parent < 0:
+        return False
+    before = node.baseline.elapsed.mean * scales(one.tree, one.common)[1]
+    return before > 0 and 2 * before * _least_growth(one, i) >= one.gains[i] > 0
+
+
+def in_new_calls(one: Searched) -> list[bool]:
+    """Whether each node is a new callee of a method that both revisions run, or below one."""
+    inside: list[bool] = []
+    for node, judged in zip(one.tree.nodes, one.judged, strict=True):
+        above = node.parent >= 0 and inside[node.parent]
+        is_new = node.baseline is None and judged.is_real and node.parent >= 0
+        # A root accumulates everything, and in shares always has the whole.
+        inside.append(
+            above or (is_new and one.tree.nodes[node.parent].is_in_both and one.tree.nodes[node.parent].parent >= 0)
+        )
+    return inside
+
+
 def own_caller(nodes: Sequence[AlignedNode], i: int) -> int:
-    """The node itself, or the nearest ancestor that a commit of the program can have changed."""
+    """The node itself, or the nearest ancestor that a commit of the program can have changed, if there is one."""
     place = i
-    while is_foreign(nodes[place]) and nodes[place].parent >= 0:
+    while place >= 0 and is_foreign(nodes[place]):
         place = nodes[place].parent
-    return place
-
-
-def is_foreign(node: AlignedNode) -> bool:
-    return is_in_c(node.method) or is_standard(node.side.file)
+    return place if place >= 0 else i
 
 
 def _is_counted(node: AlignedNode) -> bool:
@@ -88,8 +134,9 @@ def _by_calls(one: Searched, i: int) -> float:
     before, after = node.baseline, node.target
     if before is None or after is None or not before.calls or not after.calls:
         return own
-    longer = max(0.0, after.own.mean / after.calls - before.own.mean / before.calls) * after.calls
-    begins = min(longer, own)
+    # The gain leaves out outliers, so the former time is that of the target without it.
+    former = max(0.0, after.own.mean - own) / before.calls
+    begins = min(max(0.0, after.own.mean - former * after.calls), own)
     for child in node.children:
         callee = one.tree.nodes[child]
         gain = max(0.0, float(one.gains[child]))
@@ -101,22 +148,6 @@ def _by_calls(one: Searched, i: int) -> float:
         side = callee.baseline or callee.side
         begins += min(more * side.elapsed.mean / side.calls if side.calls else 0.0, gain)
     return begins
-
-
-def _growth_beyond_caller(nodes: "tuple[AlignedNode, ...]", i: int) -> float:
-    """The part of the growth beyond the caller's: 0 if that grew equally, 1 if it did not grow in comparison."""
-    parent = nodes[i].parent
-    if parent < 0:
-        return 0.0
-    mine, above = _inverse_growth(nodes[i]), _inverse_growth(nodes[parent])
-    return max(0.0, 1 - mine / above) if above > 0 else 0.0
-
-
-def _inverse_growth(node: AlignedNode) -> float:
-    """Baseline over target; 0 for a new node."""
-    before = node.baseline.elapsed.mean if node.baseline is not None else 0.0
-    after = node.target.elapsed.mean if node.target is not None else 0.0
-    return before / after if after > 0 else 1.0
 
 
 def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
@@ -145,22 +176,16 @@ def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
 #
 # docs/diagnosis.md explains the score in words.
 
-# Weights of the score's parts; they add up to 1 *(choice)*.
-WEIGHTS: Final = {"origin": 0.3, "touched": 0.3, "own_time": 0.2, "branch": 0.1, "slowdown": 0.1}
-
-# Minimum share of the slowdown: below it, a touched method is no evidence.
-EVIDENT: Final = 0.1
-# Minimum share of a method's gain with callees that no single method below explains.
-EXPLAINED: Final = 0.5
-# Minimum share of the slowdown that begins in a method.
-ORIGIN: Final = 0.25
-# Weight of a name match as evidence that the commit changed the method.
+# An uncertain suspect's score is halved.
+UNCERTAIN: Final = 0.5
+# How sure it is that the commit changed the method, by its match, or what it calls.
 _TOUCHED: Final = {
     Certainty.FILE_AND_LINE: 1.0,
     Certainty.QUALIFIED_NAME: 1.0,
-    Certainty.BARE_NAME: 0.5,
+    Certainty.BARE_NAME: 0.75,
     Certainty.FILE: 0.25,
 }
+CALLS_TOUCHED: Final = 0.5
 OF_THE_COMMIT: Final = frozenset({SuspectReason.TOUCHED, SuspectReason.CALLS_TOUCHED})
 
 
@@ -180,48 +205,41 @@ def rank(
     impact: dict[str, tuple[ImpactedService, ...]],
     uncertain: Collection[int] = (),
 ) -> tuple[ComparedSuspect, ...]:
-    """Rank every slower method, the highest score first; ties by gain, then by name.
+    """Rank every method on a slower path, the highest score first; ties by own time, gain and name.
 
-    Touched methods come first, unless hardly any of the slowdown is in and below them. Methods with evidence of their
-    own precede those that only lie above it, and callers by name. `uncertain`: services that got slower as a whole,
-    though no method is proven slower; their largest gains are listed.
+    The score is the share of the slowdown that begins in the method. With the code of a commit two thirds are
+    what the method takes more with callees, if the commit changed it. `uncertain`: services that got slower as
+    a whole, though no method is proven slower; their largest gains are listed.
     """
     methods: dict[str, _Method] = {}
     for number, one in enumerate(searched):
         by_name = evidence(one)
-        callers = _callers_of_foreign(one)
+        inside, callers = in_new_calls(one), _callers_of_foreign(one)
+        is_proven = any(judged.own_is_slower or judged.is_slower for judged in one.methods) or any(inside)
         for judged in one.methods:
             method, places = judged.method, judged.method.places
-            added = any(SuspectReason.ADDED in one.judged[i].reasons for i in places)
+            of = by_name[method.name]
+            # The caller's row stands for all that it started to call.
+            if all(inside[i] for i in places) and of.origin <= 0:
+                continue
             calls_others = method.name in callers or any(one.judged[i].changed_calls for i in places)
+            is_notable = of.total >= NOTABLE * one.slowdown > 0
             if (
                 judged.own_is_slower
                 or judged.is_slower
-                or added
-                or (calls_others and by_name[method.name].origin >= ORIGIN * one.slowdown > 0)
-                or (number in uncertain and by_name[method.name].total >= EVIDENT * one.slowdown > 0)
+                or (is_notable and number in uncertain)
+                or (calls_others and of.origin >= NOTABLE * one.slowdown > 0)
+                or (is_notable and is_proven and touched and _match(one, places, method.name, touched))
             ):
                 entry = methods.setdefault(method.name, _Method())
                 entry.places[number], entry.judged[number] = places, judged
-                entry.evidence[number] = by_name[method.name]
+                entry.evidence[number] = of
     slowed = {number for method in methods.values() for number in method.places if searched[number].slowdown > 0}
     suspects = [
         _suspect(name, method, searched, services=len(slowed), touched=touched, impact=impact.get(name, ()))
         for name, method in methods.items()
     ]
-    return _paths_in_turn(sorted(suspects, key=_order))
-
-
-def _paths_in_turn(suspects: Sequence[ComparedSuspect]) -> tuple[ComparedSuspect, ...]:
-    """Rank callers of a better suspect and its caller below suspects on other paths: they repeat the same evidence."""
-    first: list[ComparedSuspect] = []
-    later: list[ComparedSuspect] = []
-    above: set[tuple[str, str]] = set()
-    for one in suspects:
-        is_repeated = (one.service, one.method) in above and not OF_THE_COMMIT.intersection(one.reasons)
-        (later if is_repeated and one.parts.branch < NOTABLE else first).append(one)
-        above |= {(one.service, name) for name in one.path[:-2] if name != one.method}
-    return (*first, *later)
+    return tuple(sorted(suspects, key=_order))
 
 
 def _callers_of_foreign(one: Searched) -> set[str]:
@@ -231,15 +249,19 @@ def _callers_of_foreign(one: Searched) -> set[str]:
     return {nodes[own_caller(nodes, i)].method for places in slower for i in places if is_foreign(nodes[i])}
 
 
-def _order(suspect: ComparedSuspect) -> tuple[int, bool, bool, float, float, float, str]:
-    """The sort key: certain suspects precede uncertain ones, such as a root that accumulates others' time."""
-    parts = suspect.parts
-    is_touched = parts.touched >= _TOUCHED[Certainty.BARE_NAME]
-    shows_there = any(reason not in OF_THE_COMMIT for reason in suspect.reasons)
-    steps = (is_touched and shows_there, is_touched or SuspectReason.CALLS_TOUCHED in suspect.reasons, True)
-    step = steps.index(True) if parts.slowdown >= EVIDENT else len(steps) - 1
-    doubtful = suspect.q_value is None, is_standard(suspect.file)
-    return step, *doubtful, -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
+def _match(one: Searched, places: Sequence[int], name: str, touched: Touched) -> MethodMatch | None:
+    file, line = _place(one, places)
+    return match_method(name, touched=touched, file=file, line=line)
+
+
+def _place(one: Searched, places: Sequence[int]) -> tuple[str | None, int | None]:
+    """The place in the target's source, which matches the head's lines."""
+    nodes = (one.tree.nodes[i].target for i in places)
+    return next(((node.file, node.line) for node in nodes if node is not None), (None, None))
+
+
+def _order(suspect: ComparedSuspect) -> tuple[float, float, float, str]:
+    return -suspect.score, -suspect.parts.own_time, -suspect.parts.slowdown, suspect.method
 
 
 def _suspect(
@@ -258,29 +280,30 @@ def _suspect(
     is_slower = any(one.is_slower for one in method.judged.values())
     if (own_is_slower or not is_slower) and shares["own"] >= NOTABLE * shares["total"]:
         reasons.add(SuspectReason.OWN_TIME)
-    if (is_slower or not own_is_slower) and shares["branch"] >= EXPLAINED * shares["total"] > 0:
+    if (is_slower or not own_is_slower) and shares["branch"] >= shares["total"] / 2 > 0:
         reasons.add(SuspectReason.PATH_END)
-    if shares["origin"] >= ORIGIN:
+    if shares["origin"] >= NOTABLE:
         reasons.add(SuspectReason.ORIGIN)
         if any(one.changed_calls for one in judged):
             reasons.add(SuspectReason.CHANGED_CALLS)
-    match = None
+    match, code = None, 0.0
     if touched is not None:
-        # The place in the target's source, which matches the head's lines.
-        nodes = (searched[number].tree.nodes[i].target for number, places in method.places.items() for i in places)
-        file, line = next(((node.file, node.line) for node in nodes if node is not None), (None, None))
+        file, line = next(_place(searched[number], places) for number, places in method.places.items())
         match = match_method(name, touched=touched, file=file, line=line)
         if match is not None:
             reasons.add(SuspectReason.TOUCHED)
+            code = _TOUCHED[match.certainty]
         elif reasons and match_caller(name, touched=touched, file=file, line=line):
             reasons.add(SuspectReason.CALLS_TOUCHED)
+            code = CALLS_TOUCHED
     parts = ScoreParts(
         own_time=shares["own"],
         origin=shares["origin"],
         branch=shares["branch"],
         slowdown=shares["total"],
-        touched=_TOUCHED[match.certainty] if match is not None else 0.0,
+        touched=code,
     )
+    score = parts.origin if touched is None else (parts.origin + 2 * code * parts.slowdown) / 3
     number = max(method.places, key=lambda number: (method.evidence[number].total, -number))
     one, places = searched[number], method.places[number]
     worst = max(places, key=lambda i: (float(one.gains[i]), -i))
@@ -288,7 +311,7 @@ def _suspect(
     described = one.tree.nodes[worst].side
     return ComparedSuspect(
         method=name,
-        score=sum(weight * getattr(parts, part) for part, weight in WEIGHTS.items()),
+        score=score if own_is_slower or is_slower else UNCERTAIN * score,
         parts=parts,
         reasons=tuple(reason for reason in SuspectReason if reason in reasons),
         service=one.tree.target.service,

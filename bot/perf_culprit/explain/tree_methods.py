@@ -129,6 +129,23 @@ def is_standard(file: str | None) -> bool:
     return "site-packages" not in file and top.removesuffix(".py") in sys.stdlib_module_names
 
 
+# Names and files of libraries, runtimes and kernels: of Java, Rust, C++ and V8, and of Go, Rust's crates and npm.
+_LIBRARY: Final = re.compile(
+    r"(?:javax?|jdk|sun|com\.sun|kotlin|scala)\.|<?(?:core|alloc|std|hashbrown)::|\((?:garbage collector|program)\)"
+)
+_LIBRARY_FILE: Final = re.compile(
+    r"\[.*|node:.*|.*/node_modules/.*|/rustc/.*|.*/\.cargo/registry/.*|.*/pkg/mod/.*|.*/go/(?:[^/]+/[^/]+/)?src/[^./]+/.*"
+)
+
+
+def is_foreign(node: AlignedNode) -> bool:
+    """Whether no commit of the program can have changed it: it is in C, a library, the runtime or the kernel."""
+    file = node.side.file
+    if is_in_c(node.method) or is_standard(file) or _LIBRARY.match(node.method):
+        return True
+    return file is not None and _LIBRARY_FILE.fullmatch(file) is not None
+
+
 # The common factor of all methods: the machine's state in each repetition, and, for shares, the loss to other methods.
 
 # Minimum number of methods: with fewer, the change itself may dominate the common factor *(choice)*.
