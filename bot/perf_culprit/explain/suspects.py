@@ -172,9 +172,7 @@ def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
     return below
 
 
-# Rank the suspects of all services: their share of the slowdown, the reasons, and whether a commit touched them.
-#
-# docs/diagnosis.md explains the score in words.
+# Rank the suspects of all services. docs/diagnosis.md explains the score in words.
 
 # An uncertain suspect's score is halved.
 UNCERTAIN: Final = 0.5
@@ -186,7 +184,6 @@ _TOUCHED: Final = {
     Certainty.FILE: 0.25,
 }
 CALLS_TOUCHED: Final = 0.5
-OF_THE_COMMIT: Final = frozenset({SuspectReason.TOUCHED, SuspectReason.CALLS_TOUCHED})
 
 
 @dataclass(kw_only=True, slots=True)
