@@ -77,9 +77,9 @@ def compared(out: Path, diagnosis: Path) -> tuple[str, dict[str, Any]]:
     return (out / "comment.md").read_text(encoding="utf-8"), report
 
 
-def first_lines(comment: str) -> tuple[str, str]:
-    verdict, advice = [line for line in comment.splitlines() if line and not line.startswith("<!--")][:2]
-    return verdict, advice
+def first_lines(comment: str) -> tuple[str, str, str]:
+    verdict, advice, origin = [line for line in comment.splitlines() if line and not line.startswith("<!--")][:3]
+    return verdict, advice, origin
 
 
 def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHistory, tmp_path: Path) -> None:
@@ -100,9 +100,10 @@ def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHisto
         if METHOD in {suspect["method"] for suspect in report["suspects"][:1]}:
             break
 
-    verdict, advice = first_lines(comment)
+    verdict, advice, origin = first_lines(comment)
     assert "of 3 benchmarks got slower" in verdict
-    assert culprit[:7] in verdict
+    assert origin.startswith("Most likely through")
+    assert culprit[:7] in origin
     assert f"Look first at `{METHOD}`" in advice
     assert "which this commit changed" in advice
     suspect = report["suspects"][0]
