@@ -90,6 +90,7 @@ def needs(*programs: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)}: not installed")
 
 
+NEEDS_PERF = pytest.mark.skipif(not trace_means._has_perf(), reason="perf is not installed, or may not record here")
 GO_FILES = {"go.mod": "module shop\ngo 1.24\n", "shop.go": GO, "shop_test.go": GO_TEST}
 NODE_FILES = {"bench.js": NODE, "package.json": '{"scripts": {"bench": "node bench.js"}}'}
 PYTHON_TRACER = "our tracer for Python"
@@ -102,7 +103,7 @@ PYTHON_TRACER = "our tracer for Python"
         pytest.param(GO_FILES, "go test -bench . -benchtime 1s", "go test -cpuprofile", marks=needs("go")),
         pytest.param(NODE_FILES, "npm run -s bench", "node --cpu-prof", marks=needs("npm")),
         pytest.param({"Bench.java": JAVA}, "java Bench.java", "Java's Flight Recorder", marks=needs("java", "jfr")),
-        pytest.param({"b.c": C}, "./bench", "perf", marks=needs("cc", "perf")),
+        pytest.param({"b.c": C}, "./bench", "perf", marks=[needs("cc"), NEEDS_PERF]),
         pytest.param(PYTHON, "PYTHONPATH=lib python3 bench.py", PYTHON_TRACER),
         pytest.param(MADE, f"{SYSTEM} make bench", PYTHON_TRACER, marks=needs("make", "/usr/bin/python3")),
     ],
@@ -115,6 +116,15 @@ def test_the_slower_function_is_traced(tmp_path: Path, files: dict[str, str], co
     assert comparison.answer is not Answer.NOT_SLOWER
     (service,) = comparison.services
     assert any("parse" in node.method and node.target is not None for node in service.nodes)
+
+
+@pytest.mark.slow
+@needs("npm")
+def test_what_starts_a_short_program_of_node_is_not_taken_for_it(tmp_path: Path) -> None:
+    short = NODE_FILES | {"bench.js": NODE.replace("i < 40", "i < 2")}
+    before, after = traced(tmp_path, short, "npm run -s bench").profiles()
+    assert all("npm" not in node.method for profile in (*before, *after) for node in profile.nodes)
+    assert any("bench.js" in node.method for profile in before for node in profile.nodes)
 
 
 @pytest.mark.slow

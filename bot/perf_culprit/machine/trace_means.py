@@ -187,8 +187,15 @@ def _go(asked: Recording, name: str, scratch: Path) -> Path:
     return _busiest(scratch.glob("*.pprof"), next_step="write `go test` with one package in the command")
 
 
+# These start the program. A short one would have fewer samples than they have.
+STARTERS: Final = "npm|npx|npm-cli.js|npx-cli.js|pnpm|pnpm.cjs|yarn|yarn.js|yarn.cjs|corepack|corepack.js"
+
+
 def _node(asked: Recording, name: str, scratch: Path) -> Path:
-    _run_with(asked, name, scratch, "node", f'exec %s --cpu-prof --cpu-prof-dir={shlex.quote(str(scratch))} "$@"')
+    options = f"--cpu-prof --cpu-prof-dir={shlex.quote(str(scratch))}"
+    _run_with(
+        asked, name, scratch, "node", f'case "${{1##*/}}" in {STARTERS}) exec %s "$@" ;; esac\nexec %s {options} "$@"'
+    )
     return _busiest(scratch.glob("*.cpuprofile"), next_step="start Node as `node`, which the PATH finds")
 
 
@@ -200,7 +207,7 @@ def _run_with(asked: Recording, name: str, scratch: Path, program: str, script: 
         raise DataError(f"{program} is not installed", next_step="install it, or give a profiler's command (--profile)")
     shim = scratch / "bin" / program
     shim.parent.mkdir()
-    shim.write_text(f"#!/bin/sh\n{script % shlex.quote(real)}\n")
+    shim.write_text(f"#!/bin/sh\n{script.replace('%s', shlex.quote(real))}\n")
     shim.chmod(0o755)
     asked.run(name, variables={"PATH": f"{shim.parent}:{path}"})
 
