@@ -55,7 +55,7 @@ def render(n):
 MAKE = ".PHONY: bench\nbench:\n\tPYTHONPATH=lib python3 bench.py\n"
 PYTHON = {
     "lib/shop.py": SHOP,
-    "bench.py": "import shop\nfor _ in range(60):\n    shop.parse(5000); shop.render(5000)\nprint(1)\n",
+    "bench.py": "import shop\nfor _ in range(300):\n    shop.parse(5000); shop.render(5000)\nprint(1)\n",
 }
 MADE = PYTHON | {"Makefile": MAKE}
 SYSTEM = "PATH=/usr/local/bin:/usr/bin:/bin"

@@ -12,6 +12,7 @@ from perf_culprit.init.filled_template import ESCAPED, START
 from perf_culprit.init.workflow_files import OURS, Choice, new_files
 
 CHECKOUT: Final = "actions/checkout"
+UPLOAD: Final = "actions/upload-artifact"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.text("${} \n\t:#-'\"!&*@|>%a", max_size=12)
 STEPS = st.lists(st.fixed_dictionaries({"uses": TEXTS, "with": st.dictionaries(TEXTS, TEXTS, max_size=2)}), max_size=2)
 
@@ -32,7 +33,7 @@ def test_values_are_put_in_as_they_are(
     services = {"db": {"image": setup}}
     choice = Choice(run=run, setup=setup, build=build, steps=tuple(steps), services=services, split=split)
     files = {Path(name).stem: yaml.safe_load(text) for name, text in new_files(choice).items()}
-    (job,) = files["perf"]["jobs"].values()
+    (job,) = [one for name, one in files["perf"]["jobs"].items() if name not in ("report", "command")]
     assert job["services"] == escaped(services)
     # Our own expressions: the head of a pull request, or that a failed measurement is reported.
     assert str(job).replace(ESCAPED, "").count(START) == 1
@@ -41,4 +42,5 @@ def test_values_are_put_in_as_they_are(
         assert files["perf-culprit"]["bisect"] == {"run": run, "build": build}
         assert files["perf-bisect"]["jobs"]["bisect"]["with"]["setup"] == escaped(setup)
     else:
-        assert [step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step] == [CHECKOUT, OURS]
+        own = [step for step in job["steps"] if "uses" in step and step not in escaped(steps)]
+        assert [step["uses"].partition("@")[0] for step in own] == [CHECKOUT, OURS, UPLOAD]

@@ -82,14 +82,19 @@ class MeasuringRun:
         return f"the measuring run {_ENDED.get(self.conclusion) or f'ended with {self.conclusion!r}'}"
 
 
-def publish(job: Job, *, again: bool = False) -> int:
+def publish(job: Job) -> int:
     from perf_culprit.github.job_context import connect
-    from perf_culprit.say.headlines import unpublished_text
 
     if job.context.event_name != "workflow_run":
         return publish_run(job, connect(job.destination), run_id=int(job.context.run_id))
+    return _published(job, again=False, is_checked=False)
+
+
+def _published(job: Job, *, again: bool, is_checked: bool) -> int:
+    from perf_culprit.say.headlines import unpublished_text
+
     try:
-        return _publish(job, again=again)
+        return _publish(job, again=again, is_checked=is_checked)
     except BotError as error:
         summarise(job, unpublished_text(_reason(error), next_step=error.next_step))
         raise
@@ -100,19 +105,23 @@ def _reason(error: BotError) -> str:
 
 
 def publish_run(job: Job, host: Host, *, run_id: int, again: bool = False) -> int:
-    """Publish this very run, or `again` an earlier one, which is recorded already, after it was measured in turn."""
+    """Publish this very run, or `again` an earlier one, which is recorded already, after it was measured in turn.
+
+    Its workflow needs no check: it is this file, or was checked before.
+    """
     event = {**job.context.event, "workflow_run": host.read_run(run_id=run_id)}
-    return publish(replace(job, context=replace(job.context, event_name="workflow_run", event=event)), again=again)
+    followed = replace(job, context=replace(job.context, event_name="workflow_run", event=event))
+    return _published(followed, again=again, is_checked=True)
 
 
-def _publish(job: Job, *, again: bool) -> int:
+def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
     from perf_culprit.action.jobs.stored_results import fetch_results
     from perf_culprit.github.job_context import connect
     from perf_culprit.say.headlines import unpublished_text
 
     context = job.context
     run = _measuring_run(job, host := connect(job.destination))
-    if not again and str(run.id) != context.run_id:  # otherwise it was checked before, or is this file
+    if not is_checked:
         _check_workflow(job)
     if run.conclusion in UNFINISHED:
         if run.conclusion == "skipped" and run.cause == "pull_request":

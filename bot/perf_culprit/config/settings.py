@@ -148,7 +148,7 @@ class BisectConfig(Section):
         Field(
             description=(
                 "command that writes a profile of a commit to `$PERF_CULPRIT_OUTPUT`, in any format of "
-                "[profiles.md](profiles.md) (default: [the profiler of its language](tracing.md#other-languages))"
+                "[profiles.md](profiles.md) (default: [the profiler of its language](tracing.md#three-ways-to-use-it))"
             )
         ),
     ] = None

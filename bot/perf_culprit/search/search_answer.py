@@ -19,7 +19,7 @@ from perf_culprit.search.pattern_evidence import Design, G
 from perf_culprit.search.round_samples import autocorrelation
 from perf_culprit.search.search_view import Standing
 
-SHORT_HASH: Final = 12
+SHORT_HASH: Final = 12  # digits of a commit in a sentence
 LARGEST_SET: Final = 200  # suspects listed in an outcome
 FEWEST_BOUNDED: Final = 4  # executions of the ends: with fewer, the noise estimate is the prior alone
 
