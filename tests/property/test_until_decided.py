@@ -5,8 +5,7 @@ import pytest
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import judge_run
-from perf_culprit.judge.paired_executions import LOOKS
-from perf_culprit.measure.worktree_executor import analysis_rounds
+from perf_culprit.judge.paired_executions import LOOKS, planned_looks
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from tests.support.rounds import in_rounds
@@ -41,7 +40,7 @@ def test_four_analyses_cost_what_one_may() -> None:
     uncorrected = corrected = 0
     for _ in range(TRIALS):
         samples = np.exp(rng.normal(0, 0.03, (2, 2 * ROUNDS)))
-        parts = (samples[:, : 2 * rounds] for rounds in analysis_rounds(ROUNDS, analyses=LOOKS, first=3))
+        parts = (samples[:, : 2 * rounds] for rounds in planned_looks(ROUNDS, proven=CONFIG.proven))
         alarms = [part for part in parts if is_alarm(part, analyses=1)]
         uncorrected += bool(alarms)
         corrected += any(is_alarm(part, analyses=LOOKS) for part in alarms)

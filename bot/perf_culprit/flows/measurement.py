@@ -32,14 +32,14 @@ from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
-from perf_culprit.judge.paired_executions import LOOKS, least_rounds
+from perf_culprit.judge.paired_executions import planned_looks
 from perf_culprit.machine.this_machine import Say, TracePlan, this_machine
 from perf_culprit.machine.trace_means import trace
 from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, FILLER_VARIABLE, Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
-from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, drawn_round
+from perf_culprit.measure.worktree_executor import Pace, drawn_round
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact
 from perf_culprit.model.finding import PROVEN
@@ -71,15 +71,15 @@ WRITING_SHARE: Final = 0.05
 class MeasurePlan:
     """The requested measurement, completed by the configuration and this machine: at most `rounds` of A B B A.
 
-    With `until_decided`, it adds rounds until an interim analysis decides all metrics; none proves a change before the
-    round `first_proof`. `names`: measure only these benchmarks; all if it is empty.
+    With `until_decided`, it adds rounds until an interim analysis decides all metrics. `analyses`: the rounds after
+    which a change can be proven. `names`: measure only these benchmarks; all if it is empty.
     """
 
     asked: Measure
     commands: Commands
     tool: str
     rounds: int
-    first_proof: int = 1
+    analyses: tuple[int, ...]
     names: tuple[str, ...] = ()
     part: Part | None = None
     unreached: Unreached | None = None
@@ -100,13 +100,6 @@ class MeasurePlan:
             include=asked.trace_include,
             at=asked.at,
         )
-
-    @property
-    def analyses(self) -> tuple[int, ...]:
-        """The rounds after which a change can be proven."""
-        if not self.asked.until_decided:
-            return (self.rounds,)
-        return analysis_rounds(self.rounds, analyses=LOOKS, first=self.first_proof)
 
     @property
     def facts(self) -> Mapping[str, object]:
@@ -160,7 +153,7 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
         commands=commands,
         tool=tool,
         rounds=rounds,
-        first_proof=least_rounds(config.proven / LOOKS),
+        analyses=planned_looks(rounds, proven=config.proven) if asked.until_decided else (rounds,),
         names=names,
         part=part,
     )
@@ -327,7 +320,8 @@ class _Measurement:
             self._traced(workplace, plan, output)
             return
         (output / DIAGNOSIS_FILE).unlink(missing_ok=True)
-        report = self._confirmed(self._report or self._judged())
+        self._report = self._report or self._judged()
+        report = self._confirmed(self._report)
         names = () if report is None else flagged(report)
         if not names:
             return
@@ -496,17 +490,14 @@ class _Measurement:
 
         To exclude changes takes no part of the rates that the planned analyses share.
         """
-        report = self._judged()
-        left = 0 if report is None else undecided(report)
-        changed = 0 if report is None else sum(one.verdict in PROVEN for one in report.findings)
-        if not left and (can_prove or not changed):
-            self._is_decided = True
-            return True
-        if report is not None and can_prove:
+        report = self._compared()
+        left = undecided(report)
+        self._is_decided = not left and (can_prove or not any(one.verdict in PROVEN for one in report.findings))
+        if can_prove and not self._is_decided:
             self._say(
                 f"interim analysis after round {number}: {left} of {len(report.findings)} metrics are not decided"
             )
-        return False
+        return self._is_decided
 
     def _confirm(self, workplace: Workplace, output: Path) -> None:
         """Measure what looks like a regression again, or resume that second measurement."""
@@ -537,10 +528,13 @@ class _Measurement:
         """Judge the whole rounds; None unless there are exactly two commits."""
         if len(self._sides) != 2:
             return None
+        return with_changed_files(self._compared(), self._plan.asked.repository, config=self._config)
+
+    def _compared(self) -> Report:
+        """Judge the whole rounds of two commits, without a look at their files."""
         # Ignore the part here: that other machines measure other parts is not worth a remark.
         baseline, target = (replace(side.run, part=None) for side in self._sides)
-        report = judge_run(paired(baseline), target, config=self._config)
-        return with_changed_files(report, self._plan.asked.repository, config=self._config)
+        return judge_run(paired(baseline), target, config=self._config)
 
     def write(self) -> None:
         begun = time.monotonic()

@@ -13,10 +13,9 @@ from perf_culprit.errors import DataError
 from perf_culprit.flows.compare import flagged, judge_run
 from perf_culprit.flows.measured_side import paired
 from perf_culprit.flows.measurement import EXECUTIONS, Tried, measure_commits, measure_plan, try_once
-from perf_culprit.judge.paired_executions import LOOKS, least_rounds
+from perf_culprit.judge.paired_executions import LOOKS, planned_looks
 from perf_culprit.judge.planting import Planting
 from perf_culprit.machine.this_machine import Say
-from perf_culprit.measure.worktree_executor import analysis_rounds
 from perf_culprit.model.accuracy import Qualification
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import decode_run
@@ -27,7 +26,7 @@ def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None =
 
     There are as many rounds as the second proof of `measure --until-decided` needs. They show how much more help.
     """
-    proofs = analysis_rounds(MOST_ROUNDS, analyses=LOOKS, first=least_rounds(config.proven / LOOKS))
+    proofs = planned_looks(MOST_ROUNDS, proven=config.proven)
     measure = Measure(
         repository=asked.repository,
         run=asked.run,

@@ -42,6 +42,17 @@ def least_rounds(proven: float) -> int:
     return max(2, math.ceil(math.log(2 / proven) / math.log(WAYS_PER_ROUND)))
 
 
+def first_proof(proven: float) -> int:
+    """The rounds from which on a measurement that ends when it is decided can prove a change."""
+    return least_rounds(proven / LOOKS)
+
+
+def planned_looks(rounds: int, *, proven: float) -> tuple[int, ...]:
+    """The rounds after which such a measurement can prove a change: by equal factors, always including the last."""
+    first = min(first_proof(proven), rounds)
+    return tuple(sorted({rounds, *(round(first * (rounds / first) ** (look / (LOOKS - 1))) for look in range(LOOKS))}))
+
+
 def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
     """The change that these rounds of A B B A detect with the power; `noise` of an execution as a logarithm."""
     return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST)))

@@ -6,7 +6,7 @@ from typing import Final
 
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.evidence_columns import EXACT
-from perf_culprit.judge.paired_executions import LOOKS, least_rounds
+from perf_culprit.judge.paired_executions import first_proof
 from perf_culprit.model.finding import Evidence, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, VerdictReason, because
@@ -45,7 +45,7 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
         reason = because(code, effect=metric.minimum_effect)
         return Decided(verdict=Verdict.UNCHANGED, reason=reason, worsening=worsening, detectable_effect=visible)
     if objection is None and visible is None:
-        rounds = _first_proof(policy) if evidence.precision.rounds is None else None
+        rounds = first_proof(policy.proven) if evidence.precision.rounds is None else None
         return Decided(
             verdict=Verdict.UNTESTED, reason=because(VerdictReason.BLIND, rounds=rounds), worsening=worsening
         )
@@ -92,20 +92,15 @@ def _proof(evidence: Evidence) -> Reason:
 
 def _what_decides(evidence: Evidence, policy: PolicySettings) -> Reason:
     if evidence.precision.rounds is None:
-        return because(VerdictReason.SUSPECTED, rate=evidence.rate, rounds=_first_proof(policy))
+        return because(VerdictReason.SUSPECTED, rate=evidence.rate, rounds=first_proof(policy.proven))
     return because(VerdictReason.SUSPECTED_ROUNDS, rate=evidence.rate, rounds=evidence.precision.rounds_to_prove)
-
-
-def _first_proof(policy: PolicySettings) -> int:
-    """The rounds from which on `measure --until-decided` can prove a change."""
-    return least_rounds(policy.proven / LOOKS)
 
 
 def _as_often(evidence: Evidence, policy: PolicySettings) -> Reason:
     """How often unchanged benchmarks differ like this."""
     is_sampled = all(side is not None and side.count > 1 for side in (evidence.baseline, evidence.target))
     quiet, shared = DIFFER_BY_SAMPLES if is_sampled else DIFFER_BY_NUMBERS
-    return because(VerdictReason.DIFFERS, quiet=quiet, shared=shared, rounds=_first_proof(policy))
+    return because(VerdictReason.DIFFERS, quiet=quiet, shared=shared, rounds=first_proof(policy.proven))
 
 
 def _excludes(evidence: Evidence, effect: float) -> bool:

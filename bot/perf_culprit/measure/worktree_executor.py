@@ -16,7 +16,7 @@ from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import Failure, FailureKind, Job
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run
 
-# The order of executions, and the rounds after which the numbers are analysed.
+# The order of executions.
 
 T = TypeVar("T")
 
@@ -43,13 +43,6 @@ def drawn_round(sides: Sequence[T], *, seed: int, number: int) -> Iterator[tuple
     for half in (order, order[::-1]):
         length = drawn.randrange(LONGEST_FILLER)
         yield from ((side, length) for side in half)
-
-
-def analysis_rounds(rounds: int, *, analyses: int, first: int) -> tuple[int, ...]:
-    """The rounds after which a change can be proven: from `first` on by equal factors, always including the last."""
-    first = min(first, rounds)
-    steps = max(analyses - 1, 1)
-    return tuple(sorted({rounds, *(round(first * (rounds / first) ** (step / steps)) for step in range(analyses))}))
 
 
 # The choice of the metric and benchmark to follow through the commits.

@@ -1,6 +1,7 @@
 import pytest
 
-from perf_culprit.measure.worktree_executor import analysis_rounds, drawn_round, interleaved
+from perf_culprit.judge.paired_executions import planned_looks
+from perf_culprit.measure.worktree_executor import drawn_round, interleaved
 
 
 def test_every_round_is_a_palindrome() -> None:
@@ -28,4 +29,4 @@ def test_a_drawn_round_is_a_palindrome_of_any_order_that_its_seed_repeats() -> N
 def test_analyses_begin_where_a_proof_is_possible_and_end_with_the_last_round(
     rounds: int, expected: tuple[int, ...]
 ) -> None:
-    assert analysis_rounds(rounds, analyses=4, first=4) == expected
+    assert planned_looks(rounds, proven=0.01) == expected
