@@ -140,13 +140,10 @@ def simulate(asked: Simulate) -> int:
 
     if (asked.run or asked.counters) and not _is_plain(asked):
         raise UsageError("--run and --counters are of one model", next_step="leave out the other mode, or these")
-    status = Status(sys.stderr, quiet=asked.quiet)
-    try:
+    with Status(sys.stderr, quiet=asked.quiet) as status:
         if asked.against:
             return _compare(asked, asked.against, status)
         report = _report(asked, status)
-    finally:
-        status.clear()
     if asked.json:
         write(asked.json, encode_simulation(report))
     if asked.html:

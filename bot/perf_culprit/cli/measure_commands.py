@@ -70,13 +70,10 @@ def measure(asked: Measure) -> int:
         why = "nothing is suspected" if asked.minutes or config.confirm.budget else "confirm.budget is 0"
         say(f"{asked.flagged}: {why}, so nothing is measured")
         return EXIT_FINE
-    status = Status(sys.stderr, quiet=asked.quiet)
-    try:
+    with Status(sys.stderr, quiet=asked.quiet) as status:
         if asked.dry_run:
             return _dry_run(plan, config, status)
         measured = measure_commits(plan, config=config, say=status)
-    finally:
-        status.clear()
     return _show(measured, plan.rounds)
 
 
@@ -136,11 +133,8 @@ def qualify(asked: Qualify) -> int:
     from perf_culprit.flows.qualify import qualified
     from perf_culprit.say.audit_text import qualification_text
 
-    status = Status(sys.stderr, quiet=asked.quiet)
-    try:
+    with Status(sys.stderr, quiet=asked.quiet) as status:
         answer = qualified(asked, config=chosen_config(asked), say=status)
-    finally:
-        status.clear()
     show(qualification_text(answer), sys.stdout)
     return EXIT_FINE
 
@@ -151,11 +145,8 @@ def verify(asked: Verify) -> int:
     from perf_culprit.say.finding_tables import verified_document
     from perf_culprit.say.render_terminal import render_terminal
 
-    status = Status(sys.stderr, quiet=asked.quiet)
-    try:
+    with Status(sys.stderr, quiet=asked.quiet) as status:
         verified = verify_fix(asked, config=chosen_config(asked), say=status)
-    finally:
-        status.clear()
     if not verified:
         raise DataError(
             "the culprit made nothing worse here, so nothing says what a fix would have to take back",
@@ -178,11 +169,8 @@ def backfill(asked: Backfill) -> int:
     from perf_culprit.say.numbers import counted
 
     config = chosen_config(asked)
-    status = Status(sys.stderr, quiet=asked.quiet)
-    try:
+    with Status(sys.stderr, quiet=asked.quiet) as status:
         done = measure_past(asked, config=config, say=status)
-    finally:
-        status.clear()
     commits = counted(done.commits, "commit")
     say(f"{commits} since {plain(asked.since)}: {done.stored} stored before")
     if asked.dry_run:
@@ -213,17 +201,14 @@ def bisect(asked: Bisect) -> int:
         asked.git_run.chmod(0o755)
         say(f"git bisect start {asked.bad} {asked.good} && git bisect run {asked.git_run.absolute()}")
         return EXIT_FINE
-    status = Status(sys.stderr, quiet=asked.quiet)
     try:
-        report = search(plan, config=config, say=status)
+        with Status(sys.stderr, quiet=asked.quiet) as status:
+            report = search(plan, config=config, say=status)
     except KeyboardInterrupt:
         state = state_file(plan)
         if state.exists():
-            status.clear()
             say(f"what was measured is kept: repeat the command with --resume {state}", sys.stderr)
         raise
-    finally:
-        status.clear()
     if asked.json:
         write(asked.json, bisection_json(report))
     answer = "the search is finished" if report.is_definite else "the search found nothing definite"
@@ -242,10 +227,7 @@ def bisect(asked: Bisect) -> int:
 def bisect_job(asked: MeasureBisectJob) -> int:
     from perf_culprit.dispatch.bisect_job import measure_job
 
-    status = Status(sys.stderr, quiet=asked.quiet)
-    try:
+    with Status(sys.stderr, quiet=asked.quiet) as status:
         done = measure_job(asked, config=chosen_config(asked), say=status, stdin=sys.stdin.buffer)
-    finally:
-        status.clear()
     say(f"measured {done.rounds} of {done.asked} rounds: {done.file}")
     return EXIT_FINE

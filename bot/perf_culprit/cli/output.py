@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import TextWrapper
 from threading import Event, Thread
 from types import MappingProxyType
-from typing import Final, TextIO
+from typing import Final, Self, TextIO
 
 from perf_culprit.commands.declared import Command
 from perf_culprit.files import replace_file
@@ -109,6 +109,12 @@ class Status:
         self._stream = stream
         self._quiet = quiet
         self.is_terminal = stream.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
     def __call__(self, line: str) -> None:
         if self._quiet:
