@@ -28,7 +28,7 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import TablePair, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control, violation
+from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control
 from perf_culprit.judge.rule_ensemble import assess
 from perf_culprit.judge.rule_models import build_models
 from perf_culprit.judge.rule_options import RuleOptions
@@ -170,7 +170,7 @@ def tables_of(half: Half, target: Run, traffic: str, training: Training) -> tupl
 
 def by_violation(evidence: Sequence[Evidence]) -> Flagged:
     return {
-        entry.key.metric: (violation(entry), entry.excess.time_in_violation)
+        entry.key.metric: (entry.violation, entry.excess.time_in_violation)
         for entry in evidence
         if is_out_of_control(entry)
     }

@@ -5,7 +5,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from perf_culprit.judge.limit_verdict import violation
 from perf_culprit.judge.unit_factors import quantity
 from perf_culprit.model.finding import QUIET, Finding, Level, Severity, SuiteChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, Reason, Remark, VerdictReason, because
@@ -62,7 +61,7 @@ def smallest_detectable(findings: Sequence[Finding]) -> float | None:
 def reading_order(finding: Finding) -> tuple[int, int, float, float, float, MetricKey]:
     if finding.score is not None:
         longest = finding.excess.time_in_violation
-        return READING_ORDER[finding.verdict], 1, -violation(finding), -longest, 0.0, finding.key
+        return READING_ORDER[finding.verdict], 1, -finding.violation, -longest, 0.0, finding.key
     change = finding.relative_change
     return (
         READING_ORDER[finding.verdict],

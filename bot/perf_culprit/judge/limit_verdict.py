@@ -115,7 +115,7 @@ def counter_findings(
     """Return one finding per evidence. Only changed counters get a series: medians of long series are slow."""
     q_values = known_q_values(numbers(entry.excess.chance for entry in evidence))
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
-    ranked = sorted(range(len(evidence)), key=lambda row: -violation(evidence[row]))
+    ranked = sorted(range(len(evidence)), key=lambda row: -evidence[row].violation)
     drawn = {row for row in ranked[:MOST_CHARTS] if is_out_of_control(evidence[row])}
     findings = []
     for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
@@ -163,13 +163,6 @@ def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
 
 def is_out_of_control(evidence: Evidence) -> bool:
     return evidence.score is not None and evidence.threshold is not None and evidence.score > evidence.threshold
-
-
-def violation(evidence: Evidence) -> float:
-    """The score relative to the threshold, which determines the order of presentation [N12, section 5.3.1]."""
-    if not evidence.score or evidence.threshold is None:
-        return 0.0
-    return evidence.score / evidence.threshold if evidence.threshold else float("inf")
 
 
 def _scored(code: VerdictReason, evidence: Evidence, *, limit: float, effect: float | None, runs: int) -> Reason:

@@ -281,6 +281,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def metric(self) -> Metric:
         return shared_metric(self.metric_name, self.unit, self.direction)
 
+    @property
+    def violation(self) -> float:
+        """The score as a multiple of the threshold, which determines the order of presentation [N12, section 5.3.1]."""
+        if not self.score or self.threshold is None:
+            return 0.0
+        return self.score / self.threshold if self.threshold else float("inf")
+
 
 class Drawn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Chart data: the sorted samples, or a selection if there are many, and a counter's values over time."""

@@ -58,7 +58,6 @@ from perf_culprit.say.sections import (
     crossing,
     is_out_of_control,
     left_what,
-    violation,
 )
 
 # A finding's cells.
@@ -426,7 +425,7 @@ _OUTSIDE: Final = (
 def not_called(sections: Sections) -> tuple[Finding, ...]:
     """Return the findings in the order of their violation relative to its limit."""
     findings = (entry for entry in sections.quiet if is_out_of_control(entry))
-    return tuple(sorted(findings, key=lambda finding: (-violation(finding), finding.key)))
+    return tuple(sorted(findings, key=lambda finding: (-finding.violation, finding.key)))
 
 
 def outside_title(sections: Sections, count: int) -> str:

@@ -127,16 +127,8 @@ def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
     return tuple(MetricKey(name, ", ".join(own)) for name, own in metrics.items())
 
 
-def violation(finding: Finding) -> float:
-    """Return the violation as a multiple of the limit."""
-    score, limit = finding.score, finding.threshold
-    if not score or limit is None:
-        return 0.0
-    return score / limit if limit else math.inf
-
-
 def is_out_of_control(finding: Finding) -> bool:
-    return finding.test in {CONTROL_CHART, RULE_ENSEMBLE} and violation(finding) > 1
+    return finding.test in {CONTROL_CHART, RULE_ENSEMBLE} and finding.violation > 1
 
 
 def left_what(findings: Sequence[Finding], its: str) -> str:
@@ -215,10 +207,8 @@ def _reading_order(finding: Finding) -> tuple[int, int, int, float, float, float
     key, level = finding.key, _LOUDEST_FIRST[finding.level]
     change = worsening(finding)
     size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET else abs(change)
-    score, threshold = finding.score, finding.threshold
-    if score is not None and threshold is not None and finding.verdict not in QUIET:
-        beyond = score / threshold if threshold else math.inf
-        return 1, level, 0, -beyond, -finding.excess.time_in_violation, -size, key.benchmark, key.metric
+    if finding.score is not None and finding.threshold is not None and finding.verdict not in QUIET:
+        return 1, level, 0, -finding.violation, -finding.excess.time_in_violation, -size, key.benchmark, key.metric
     # A regression or improvement without a relative change started from zero: it is the largest of all.
     if change is None and finding.verdict in PROVEN:
         size = math.inf

@@ -11,7 +11,6 @@ from perf_culprit.judge.limit_verdict import (
     decide_by_limit,
     is_out_of_control,
     surest,
-    violation,
 )
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.verdict import Decided
@@ -123,9 +122,9 @@ def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:
 
 
 def test_the_violation_is_relative_to_the_threshold() -> None:
-    assert violation(evidence(score=0.3, threshold=0.2)) == pytest.approx(1.5)
-    assert violation(evidence(score=0.3, threshold=0.0)) == float("inf")
-    assert violation(evidence(score=0.0, threshold=0.0)) == 0.0
+    assert evidence(score=0.3, threshold=0.2).violation == pytest.approx(1.5)
+    assert evidence(score=0.3, threshold=0.0).violation == float("inf")
+    assert evidence(score=0.0, threshold=0.0).violation == 0.0
     assert not is_out_of_control(evidence(score=None))
 
 
