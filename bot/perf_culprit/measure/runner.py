@@ -52,12 +52,12 @@ WITHHELD_NAMES: Final = frozenset(
         "GITHUB_PATH",
         "GITHUB_STATE",
         "GITHUB_STEP_SUMMARY",
+        # Many images set it. Then each execution compiles what its commit changed, and its numbers hold that as well.
+        "PYTHONDONTWRITEBYTECODE",
     }
 )
 # GIT_*: a git hook's variables would redirect the command's own git calls to another repository. Git's configuration in
 # the environment can hold a token.
-# Many images set it. Then each execution compiles what its commit changed, and time and counts hold the compilation.
-NOT_KEPT: Final = frozenset({"PYTHONDONTWRITEBYTECODE"})
 WITHHELD_PREFIXES: Final = ("ACTIONS_", "INPUT_", "STATE_", "GIT_", "PERF_CULPRIT_")
 # On GitHub's runners a job may hold secrets under any name, so only variables for building and running are passed on.
 # The workflow names others that a command needs.
@@ -130,7 +130,7 @@ def withheld(environ: Mapping[str, str], *, named: Sequence[str] = ()) -> tuple[
 
 
 def _is_not_withheld(name: str) -> bool:
-    return name not in WITHHELD_NAMES | NOT_KEPT and not name.startswith(WITHHELD_PREFIXES)
+    return name not in WITHHELD_NAMES and not name.startswith(WITHHELD_PREFIXES)
 
 
 def _is_passed(name: str) -> bool:

@@ -19,7 +19,6 @@ from perf_culprit.search.pattern_evidence import Design, G
 from perf_culprit.search.round_samples import autocorrelation
 from perf_culprit.search.search_view import Standing
 
-SHORT_HASH: Final = 12  # digits of a commit in a sentence
 LARGEST_SET: Final = 200  # suspects listed in an outcome
 FEWEST_BOUNDED: Final = 4  # executions of the ends: with fewer, the noise estimate is the prior alone
 
@@ -59,9 +58,9 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
 
 
 def _change_of_good(standing: Standing) -> tuple[Reason, ...]:
-    suspect = standing.state.suspect or ""
-    parent = standing.edges(standing.positions[suspect] - 1)[0][0]
-    names = {"commit": suspect[:SHORT_HASH], "parent": standing.name(parent)[:SHORT_HASH]}
+    suspect = standing.positions[standing.state.suspect or ""]
+    parent = standing.edges(suspect - 1)[0][0]
+    names = {"commit": standing.short(suspect), "parent": standing.short(parent)}
     size = difference(standing, parent, 0)
     if size is None:
         return (because(SearchReason.CHANGE_OF_GOOD, **names),)
@@ -71,10 +70,11 @@ def _change_of_good(standing: Standing) -> tuple[Reason, ...]:
 
 def _lost_parent(standing: Standing) -> tuple[Reason, ...]:
     suspect = standing.state.suspect
-    parent = None if suspect is None else standing.state.commit_range.outside.get(suspect)
+    parent = standing.state.commit_range.outside.get(suspect or "")
     if suspect is None or parent is None or standing.edges(standing.positions[suspect] - 1)[0]:
         return ()
-    return (because(SearchReason.PARENT_LOST, commit=suspect[:SHORT_HASH], parent=parent[:SHORT_HASH]),)
+    at = standing.with_outside
+    return (because(SearchReason.PARENT_LOST, commit=standing.short(at[suspect]), parent=standing.short(at[parent])),)
 
 
 def _is_doubtful(standing: Standing) -> bool:

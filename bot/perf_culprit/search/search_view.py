@@ -24,6 +24,7 @@ SMALL_RANGE: Final = 8  # up to this size each candidate is measured before an a
 WHOLE_ROUNDS: Final = 2  # rounds of all commits at the start of a small range
 ROUNDS_WITHOUT_ENDS: Final = 3  # consecutive rounds without ends on a stable machine
 LIKELY: Final = 0.8  # posterior from which on a suspect and its parent are the most useful commits
+SHORT: Final = 10  # digits of a commit in a note
 KEPT_MODELS: Final = 8  # models per search: those before each stretch of a confirmation, and the newest
 
 
@@ -58,6 +59,10 @@ class Standing:
         """The positions, also those of parents outside the range."""
         outside = self.state.commit_range.outside.values()
         return {**self.positions, **{name: -1 - self._beside.index(name) for name in outside}}
+
+    def short(self, commit: int) -> str:
+        """Return the commit as a sentence names it."""
+        return self.name(commit)[:SHORT]
 
     def name(self, commit: int) -> str:
         commit_range = self.state.commit_range

@@ -24,7 +24,6 @@ from perf_culprit.search.search_view import Standing
 
 Round = tuple[Purpose, tuple[int, ...]]
 Chosen = npt.NDArray[np.bool_]
-SHORT: Final = 10  # digits of a commit in a note
 UNSEEN: Final = frozenset({OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE})
 
 
@@ -232,7 +231,7 @@ def _levels_between(standing: Standing, stand: _Stand, named: int) -> Iterator[R
 
 def _between(standing: Standing, code: SearchReason, before: int, after: int, differences: Floats) -> Reason:
     change, interval = _change(standing, differences)
-    names = {"before": standing.name(before)[:SHORT], "after": standing.name(after)[:SHORT]}
+    names = {"before": standing.short(before), "after": standing.short(after)}
     return because(code, **names, change=change, low=interval.low, high=interval.high)
 
 
