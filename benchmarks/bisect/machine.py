@@ -89,6 +89,7 @@ class Machine:
     offset: Callable[[], float] = lambda: 0.0
     scale: Callable[[], float] = lambda: 1.0
     broken: frozenset[str] = frozenset()
+    breaks: FailureKind = FailureKind.BUILD
     executions: int = field(default=0)
 
     def run(self, commits: Sequence[str]) -> tuple[dict[str, list[float]], dict[str, Failure]]:
@@ -98,7 +99,7 @@ class Machine:
         for commit in commits:
             self.executions += 1
             if commit in self.broken:
-                failures[commit] = Failure(kind=FailureKind.BUILD, message="does not build")
+                failures[commit] = Failure(kind=self.breaks, message="does not run")
             else:
                 samples[commit] = [float(np.exp(self.levels[commit] + offset + scale * next(self.noise)))]
         return samples, failures

@@ -173,12 +173,13 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
 
 def _title(progress: Progress) -> str:
     title = f"{PHASES[progress.phase]}: "
+    failing = f", {counted(progress.failing, 'commit')} cannot be run" if progress.failing else ""
     if progress.expected_executions is None:
         most = "" if progress.most_executions is None else f" of {progress.most_executions:,} at most"
-        return f"{title}{counted(progress.executions, 'execution')}{most}"
+        return f"{title}{counted(progress.executions, 'execution')}{most}{failing}"
     left = counted(max(1, round(2**progress.entropy_bits)), "commit")  # the number of equally likely commits
     expected = progress.executions + progress.expected_executions
-    return f"{title}{progress.executions:,} of about {expected:,} executions, about {left} left"
+    return f"{title}{progress.executions:,} of about {expected:,} executions, about {left} left{failing}"
 
 
 def progress_line(progress: Progress, *, verbose: bool = False) -> str:

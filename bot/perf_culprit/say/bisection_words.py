@@ -106,9 +106,8 @@ def reason_of(report: BisectionReport) -> str:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
             return _resolved(outcome)
         case OutcomeKind.SUSPECT_SET:
-            skipped = sum(suspect.skipped is not None for suspect in outcome.suspects)
             is_lost = any(note.code is SearchReason.PARENT_LOST for note in outcome.notes)
-            apart = f"{left} cannot be told apart: {skipped or 'some'} of them cannot be measured."
+            apart = f"{left} cannot be told apart: {_failing(report)}."
             return "The likeliest commit is not confirmed: its parent cannot be measured." if is_lost else apart
         case OutcomeKind.NOT_REPRODUCED:
             return _beside(report) or _denied(report)
@@ -120,6 +119,22 @@ def reason_of(report: BisectionReport) -> str:
             return one if len(outcome.suspects) == 1 else f"It is one of {left} with a chance of 95%."
         case kind:
             return _beside(report) or PLAIN[kind]
+
+
+def _failing(report: BisectionReport) -> str:
+    """State which suspects do not run: a row of them by the commits around it, and by how many were tried."""
+    suspects, commits = report.outcome.suspects, report.commit_range.commits
+    measured = {entry.commit for entry in report.measured}
+    failed = [suspect.commit for suspect in suspects if suspect.skipped is not None]
+    untried = sum(suspect.commit not in measured for suspect in suspects)
+    names = {suspect.commit for suspect in suspects}
+    places = [place for place, commit in enumerate(commits) if commit in names]
+    first, last = min(places, default=0), max(places, default=0)
+    if not untried or len(names) != last - first + 1:
+        return f"{len(failed) or 'some'} of them cannot be measured"
+    before = commits[first - 1] if first else report.commit_range.good
+    ends = f"between {before[:SHORT_HASH]} and {commits[last][:SHORT_HASH]}"
+    return f"{counted(len(failed) + untried, 'commit')} {ends} cannot be run ({len(failed):,} tried)"
 
 
 def _beside(report: BisectionReport) -> str | None:

@@ -124,6 +124,7 @@ def progress(standing: Standing) -> Progress:
         suspects=_suspects(standing) if is_searching and state.phase is not Phase.RESIDUAL else (),
         relative_change=None if ends is None else ends.relative_change,
         confidence_interval=None if ends is None else ends.confidence_interval,
+        failing=len(standing.skipped),
     )
 
 

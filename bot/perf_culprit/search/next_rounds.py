@@ -109,7 +109,7 @@ class Picker:
         """Return the commit that adds most and its gain; None if no commit adds anything."""
         if not len(self.commits):
             return None
-        gains = np.where(np.isin(self.commits, without), 0.0, self.gains())
+        gains = np.where(np.isin(self.commits, without), 0.0, self.gains()) * self._standing.works[self.commits]
         best = int(np.argmax(np.round(gains, 7)))
         return (int(self.commits[best]), float(gains[best])) if gains[best] > 1e-7 else None
 

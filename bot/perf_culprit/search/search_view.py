@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 # A crash may be the machine's fault; a failed build is the commit's. Crashing as often as working is too often.
 CRASHES_TO_SKIP: Final = 2
+HARDLY_WORKS: Final = 0.15  # chance to run below which a commit is not tried: between five in a row that failed
 SMALL_RANGE: Final = 8  # up to this size each candidate is measured before an answer: steps may cancel
 WHOLE_ROUNDS: Final = 2  # rounds of all commits at the start of a small range
 ROUNDS_WITHOUT_ENDS: Final = 3  # consecutive rounds without ends on a stable machine
@@ -85,9 +86,30 @@ class Standing:
         return skipped
 
     @cached_property
+    def works(self) -> Floats:
+        """The chance that each commit can be measured [N + 1]: failures have neighbours.
+
+        It is 1 between two commits that ran and 1 / (k + 2) between k in a row that failed. Between one that ran and
+        one that failed it falls with the distance.
+        """
+        results = (*self.state.stored, *self.state.results)
+        ran, failed = (np.zeros(self.reach.size + 1, dtype=np.bool_) for _ in range(2))
+        ran[[self.positions[name] for result in results for name in result.values if name in self.positions]] = True
+        failed[[self.positions[name] for result in results for name in result.failures if name in self.positions]] = (
+            True
+        )
+        failed &= ~ran
+        places = np.flatnonzero(ran | failed)
+        if not failed.any() or len(places) < 2:
+            return np.ones(len(ran))
+        row = np.cumsum(ran[places])
+        chance = np.where(ran[places], 1.0, 1 / (np.bincount(row)[row] - (row > 0) + 2))
+        return np.asarray(np.interp(np.arange(len(ran)), places, chance))
+
+    @cached_property
     def usable(self) -> npt.NDArray[np.bool_]:
-        """Whether each commit can be measured [N + 1]."""
-        usable = np.ones(self.reach.size + 1, dtype=np.bool_)
+        """Whether each commit can be measured, as far as others show [N + 1]."""
+        usable = self.works >= HARDLY_WORKS
         usable[[self.positions[commit] for commit in self.skipped if commit in self.positions]] = False
         return usable
 

@@ -268,4 +268,5 @@ def progress(standing: Standing) -> Progress:
         expected_executions=2 * (tests * state.settings.repetitions - made),
         relative_change=None if is_searching else ends.relative_change,
         confidence_interval=None if is_searching else ends.confidence_interval,
+        failing=len(standing.skipped),
     )

@@ -10,6 +10,7 @@ from msgspec import structs
 from perf_culprit.dispatch.bisection_view import of_its_change
 from perf_culprit.model.bisection import (
     DEFINITE,
+    CommitRange,
     CulpritDiagnosis,
     DecayPart,
     MeasuredCommit,
@@ -199,6 +200,24 @@ def test_ends_beside_each_other_are_told_by_their_merge_base(
     text = bisection_text(replace(REPORT, outcome=outcome, commit_range=beside, measured=measured))
     assert text.startswith(headline)
     assert reason in text
+
+
+def test_a_row_that_cannot_be_run_is_named_by_its_borders() -> None:
+    commits = tuple(letter * 40 for letter in "abcdef")
+    commit_range = CommitRange(
+        good="9" * 40, bad=commits[-1], commits=commits, parents=((), (0,), (1,), (2,), (3,), (4,))
+    )
+    tried = MeasuredCommit(commit=commits[1], executions=1, relative_change=None, confidence_interval=None)
+    after = MeasuredCommit(commit=commits[4], executions=3, relative_change=0.5, confidence_interval=None)
+    suspects = tuple(
+        Suspect(commit=commit, posterior=0.25, skipped="does not build" if commit == commits[1] else None)
+        for commit in commits[1:5]
+    )
+    outcome = Outcome(kind=OutcomeKind.SUSPECT_SET, suspects=suspects, skipped={commits[1]: "does not build"})
+    text = bisection_markdown(
+        replace(REPORT, commit_range=commit_range, outcome=outcome, measured=(tried, after))
+    ).replace("\N{NO-BREAK SPACE}", " ")
+    assert "4 candidates cannot be told apart: 3 commits between aaaaaaa and eeeeeee cannot be run (1 tried)." in text
 
 
 def test_the_column_says_what_happened_to_a_suspect() -> None:

@@ -106,6 +106,9 @@ def test_a_line_for_who_watches_has_bits_only_when_asked() -> None:
     line = progress_line(ends).replace("\N{NO-BREAK SPACE}", " ")
     assert line.startswith("reproducing the change: 30 executions of 200 at most; bad against good +4.0% (")
     assert "bits" not in line + progress_line(PROGRESS)
+    assert "left, 3 commits cannot be run" in progress_line(replace(PROGRESS, failing=3)).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     assert "; 1.0 bits; suspects ccccccc (70%)" in progress_line(PROGRESS, verbose=True)
 
 

@@ -80,6 +80,17 @@ def test_unbuildable_commits_stay_suspects(share: float) -> None:
     assert exact >= 3
 
 
+@pytest.mark.parametrize("culprit", [30, 8])
+def test_a_block_that_does_not_run_costs_its_borders_and_a_few_samples(culprit: int) -> None:
+    """One execution per commit of the block would be 39 more; 14 suffice without a block."""
+    broken = frozenset(f"c{place}" for place in range(13, 52))
+    virtual = replace(steps(chain(64), {culprit: 0.5}), broken=broken)
+    outcome = virtual.search(0)
+    answer = {*names(outcome), *(suspect.commit for suspect in outcome.suspects)}
+    assert answer == ({*broken, "c52"} if culprit == 30 else {"c9"})
+    assert outcome.executions <= 24
+
+
 def test_an_unbuildable_culprit_is_in_the_set() -> None:
     virtual = replace(steps(chain(8), {3: 0.15}), broken=frozenset({"c4"}))
     outcome = virtual.search(2)
