@@ -81,7 +81,8 @@ class Standing:
         for commit, failure in failures:
             crashes[commit] = crashes.get(commit, 0) + 1
             often = crashes[commit] >= max(CRASHES_TO_SKIP, measured[commit])
-            if failure.kind is not FailureKind.CRASHED or often:
+            hardly = not measured[commit] and self.works[self.positions.get(commit, 0)] < HARDLY_WORKS
+            if failure.kind is not FailureKind.CRASHED or often or hardly:
                 skipped[commit] = failure.message or str(failure.kind)
         return skipped
 

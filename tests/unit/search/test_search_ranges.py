@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from benchmarks.bisect.machine import chain, play
-from perf_culprit.model.bisection import Engine, OutcomeKind, Phase, Purpose, SearchSettings, Sought
+from perf_culprit.model.bisection import Engine, FailureKind, OutcomeKind, Phase, Purpose, SearchSettings, Sought
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.search.search import Search
 from tests.support.virtual_searches import NOTHING, Virtual, names, planted, steps
@@ -89,6 +89,18 @@ def test_a_block_that_does_not_run_costs_its_borders_and_a_few_samples(culprit: 
     answer = {*names(outcome), *(suspect.commit for suspect in outcome.suspects)}
     assert answer == ({*broken, "c52"} if culprit == 30 else {"c9"})
     assert outcome.executions <= 24
+
+
+def test_one_crash_is_enough_where_all_neighbours_crash() -> None:
+    """The answer and the progress count such a commit among those that do not run."""
+    broken = frozenset(f"c{place}" for place in range(13, 52))
+    machine = replace(steps(chain(64), {30: 0.5}), broken=broken).machine(0)
+    machine.breaks = FailureKind.CRASHED
+    search = steps(chain(64), {30: 0.5}).start(0)
+    outcome = play(search, machine)
+    tried = {commit for result in search.state.results for commit in result.failures}
+    assert set(outcome.skipped) == tried
+    assert search.progress().failing == len(tried) > 5
 
 
 def test_an_unbuildable_culprit_is_in_the_set() -> None:
