@@ -1,9 +1,10 @@
 """One service's numbers in both revisions, and their trees merged into one."""
 
+import dataclasses
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from perf_culprit.model.call_tree import Profile, ProfileNode
 from perf_culprit.model.report import NodeAmount
 from perf_culprit.read.logs.log_reader import ReadLog
-from perf_culprit.read.logs.merged_tree import MergedTree, NodeSquares
+from perf_culprit.read.logs.merged_tree import MergedTree, Squares, Sums
 from perf_culprit.read.profiles.profile_tree import SAMPLES, WEIGHT
 
 # One service of one revision as the numbers that the tests need: means and sums of squares per path.
@@ -24,11 +25,51 @@ MOST_GROUPS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """`mean` per repetition and `squares`, the sum of squared deviations from it; `values` if each one is known."""
+    """`mean` per repetition and `squares`, the sum of squared deviations from it; `values` if each one is known.
+
+    `count`: the number of a log's calls that it is over. `is_chosen`: whether these are all calls, or those that ran
+    the method, was decided by how many ran it.
+    """
 
     mean: float
     squares: float
     values: tuple[float, ...] | None = None
+    count: int | None = None
+    is_chosen: bool = False
+
+    def times(self, factor: float) -> "Spread":
+        """Return the spread of sums, scaled."""
+        return Spread(factor * self.mean, factor**2 * self.squares, None, self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Sums over those of the service's `calls` that ran a path or a method of a log."""
+
+    sums: Sums
+    calls: int
+
+    @property
+    def count(self) -> int:
+        return int(min(self.sums.ran, self.calls))
+
+    @property
+    def share(self) -> float:
+        return self.count / self.calls
+
+    def node(self, method: str, *, parent: int | None = None, calls: float | None = None) -> "ObservedNode":
+        """Return it with zeros for the calls that did not run it."""
+        elapsed, own = self._spreads(self.calls)
+        return ObservedNode(method=method, parent=parent, elapsed=elapsed, own=own, calls=calls, ran=self)
+
+    def among_own(self, share: float) -> tuple[Spread, Spread]:
+        """Return times with and without callees over the calls that ran it, as if `share` of all calls had."""
+        elapsed, own = self._spreads(self.count)
+        return elapsed.times(share), own.times(share)
+
+    def _spreads(self, count: int) -> tuple[Spread, Spread]:
+        sums = self.sums
+        return _spread_of_sums(sums.elapsed_ms, sums.elapsed, count), _spread_of_sums(sums.own_ms, sums.own, count)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,17 +81,22 @@ class ObservedNode:
     calls: float | None = None
     file: str | None = None
     line: int | None = None
+    ran: Ran | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
-    """`wholes`: the number of samples of each repetition if stacks were sampled; empty otherwise."""
+    """`wholes`: the number of samples of each repetition if stacks were sampled; empty otherwise.
+
+    `methods`: of logs, each method over all its paths: sums of its paths do not tell how they vary together.
+    """
 
     service: str
     unit: str
     repetitions: int
     nodes: tuple[ObservedNode, ...]
     wholes: tuple[float, ...] = ()
+    methods: Mapping[str, ObservedNode] = field(default_factory=dict)
 
     @property
     def whole(self) -> float | None:
@@ -90,24 +136,23 @@ def observed_log(log: ReadLog) -> tuple[Observed, ...]:
             unit="ms",
             repetitions=part.calls,
             nodes=tuple(
-                ObservedNode(
-                    method=node.method,
-                    parent=node.parent,
-                    elapsed=_spread_of_sums(node.elapsed_ms, squares.elapsed, part.calls),
-                    own=_spread_of_sums(squares.own_ms, squares.own, part.calls),
-                    calls=node.calls / part.calls,
-                )
-                for node, squares in zip(part.tree.nodes(), _squares(part.tree), strict=True)
+                Ran(sums, part.calls).node(node.method, parent=node.parent, calls=node.calls / part.calls)
+                for node, sums in zip(part.tree.nodes(), _squares(part.tree).nodes, strict=True)
             ),
+            methods={
+                name: Ran(sums, part.calls).node(name)
+                for method, sums in _squares(part.tree).methods.items()
+                for name in (method.decode("utf-8", "replace"),)
+            },
         )
         for service, part in sorted(log.part.services.items())
     )
 
 
-def _squares(tree: MergedTree) -> Iterable[NodeSquares]:
+def _squares(tree: MergedTree) -> Squares:
     if tree.squares is None:
         raise ValueError("the log was read without squares")
-    return tree.squares.of_nodes()
+    return tree.squares
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -171,7 +216,7 @@ def _wholes(profile: Profile) -> list[float]:
 def _spread_of_sums(total: float, squares: float, count: int) -> Spread:
     mean = total / count
     # Rounding of the two large terms may leave a negative number.
-    return Spread(mean, max(0.0, squares - total * mean))
+    return Spread(mean, max(0.0, squares - total * mean), count=count)
 
 
 # Match methods of the target to methods of the baseline with a different name.
@@ -305,7 +350,63 @@ def aligned(baseline: Observed, target: Observed) -> AlignedTree:
                 nodes[place].target = node
             else:
                 nodes[place].baseline = node
-    return AlignedTree(baseline=baseline, target=target, nodes=tuple(nodes))
+    for one in nodes:
+        one.baseline, one.target = _as_often(one.baseline, one.target)
+    if lonely:
+        names |= {tops[0][0]: tops[1][0]}
+    before, after = _methods_as_often(baseline, target, names)
+    return AlignedTree(
+        baseline=dataclasses.replace(baseline, methods=before),
+        target=dataclasses.replace(target, methods=after),
+        nodes=tuple(nodes),
+    )
+
+
+def _methods_as_often(
+    baseline: Observed, target: Observed, names: Mapping[str, str]
+) -> tuple[dict[str, ObservedNode], dict[str, ObservedNode]]:
+    before, after = {names.get(name, name): one for name, one in baseline.methods.items()}, dict(target.methods)
+    for name in before.keys() | after.keys():
+        sides = _as_often(before.get(name), after.get(name))
+        for side, one in zip((before, after), sides, strict=True):
+            if one is not None:
+                side[name] = one
+    return before, after
+
+
+# Fewer calls that ran a method tell nothing of how its times vary.
+FEWEST_OWN: Final = 5
+# Two shares of calls differ if their difference is beyond this number of standard errors: 1% of equal shares are.
+DIFFERENT_SHARES: Final = 2.576
+
+
+def _as_often(
+    before: ObservedNode | None, after: ObservedNode | None
+) -> tuple[ObservedNode | None, ObservedNode | None]:
+    """Return both over their own executions, as if equal shares of the calls had run them, unless the shares differ.
+
+    Calls that did not run a method are zeros, which hide how long it takes. Which methods run depends on the load.
+    """
+    sides = [one for one in (before, after) if one is not None]
+    ran = [one.ran for one in sides if one.ran is not None]
+    if not ran or (len(ran) == 2 and min(one.share for one in ran) == 1.0):
+        return before, after
+    both = sum(one.share * one.calls for one in ran) / sum(one.calls for one in ran)
+    error = math.sqrt(both * (1 - both) * sum(1 / one.calls for one in ran))
+    amounts = [(one.elapsed, one.own) for one in sides]
+    if len(ran) == 2 and abs(ran[0].share - ran[1].share) <= DIFFERENT_SHARES * error:
+        own = [one.among_own(both) for one in ran]
+        if all(one.count >= FEWEST_OWN for one in ran):
+            amounts = own
+    chosen = [
+        dataclasses.replace(
+            one,
+            elapsed=dataclasses.replace(elapsed, is_chosen=True),
+            own=dataclasses.replace(own, is_chosen=True),
+        )
+        for one, (elapsed, own) in zip(sides, amounts, strict=True)
+    ]
+    return (chosen[0] if before is not None else None), (chosen[-1] if after is not None else None)
 
 
 def change(before: NodeAmount | None, after: NodeAmount | None) -> float | None:

@@ -229,12 +229,12 @@ def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[F
 def _moments(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
     by_target, by_baseline = scales(tree, common)
     target = Moments(
-        np.full(len(rows), float(tree.target.repetitions)),
+        np.array([float(one.target.count or tree.target.repetitions) for one in rows]),
         np.array([one.target.mean for one in rows]) * by_target,
         np.array([one.target.squares for one in rows]) * by_target**2,
     )
     baseline = Moments(
-        np.full(len(rows), float(tree.baseline.repetitions)),
+        np.array([float(one.baseline.count or tree.baseline.repetitions) for one in rows]),
         np.array([one.baseline.mean for one in rows]) * by_baseline,
         np.array([one.baseline.squares for one in rows]) * by_baseline**2,
     )
@@ -244,6 +244,9 @@ def _moments(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     middle = np.sqrt(target.mean * baseline.mean)
     squared, freedom = _with_spread(squared, by_welch.degrees_of_freedom, common, middle)
     p_value = np.maximum(p_value, student_t(target.mean - baseline.mean, squared, freedom).p_value)
+    # There were two possible tests, of its own executions and of all calls.
+    twice = np.array([one.baseline.is_chosen or one.target.is_chosen for one in rows])
+    p_value = np.where(twice, np.minimum(2 * p_value, 1.0), p_value)
     return _tests(target.mean, baseline.mean, p_value, np.sqrt(squared), freedom, level=level)
 
 

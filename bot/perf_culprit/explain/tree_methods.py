@@ -70,8 +70,8 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
             name=name,
             places=tuple(indices),
             outermost=tuple(outermost[name]),
-            own=merged([tree.nodes[i] for i in indices], "own", tree),
-            total=merged([tree.nodes[i] for i in outermost[name]], "elapsed", tree),
+            own=merged(_over_paths(tree, name) or [tree.nodes[i] for i in indices], "own", tree),
+            total=merged(_over_paths(tree, name) or [tree.nodes[i] for i in outermost[name]], "elapsed", tree),
             is_loading=all(_is_loading(tree, i) for i in indices),
             calls=_calls([tree.nodes[i] for i in indices]),
             is_in_baseline=any(tree.nodes[i].baseline is not None for i in indices),
@@ -79,6 +79,12 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
         )
         for name, indices in places.items()
     )
+
+
+def _over_paths(tree: AlignedTree, name: str) -> list[AlignedNode]:
+    """A node for all of a method's paths, if their sums are known together."""
+    before, after = tree.baseline.methods.get(name), tree.target.methods.get(name)
+    return [AlignedNode(method=name, parent=-1, baseline=before, target=after)] if before or after else []
 
 
 def _calls(nodes: Sequence[AlignedNode]) -> tuple[float, float] | None:
@@ -298,9 +304,10 @@ def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> flo
     variance = 0.0
     sides = zip((tree.baseline, tree.target), (row.baseline, row.target), per_unit, strict=True)
     for side, spread, samples in sides:
-        if side.repetitions > 1:
+        if (spread.count or side.repetitions) > 1:
             counted = 1 / (spread.mean * samples)
-            variance += max(counted, spread.squares / (side.repetitions - 1) / side.repetitions / spread.mean**2)
+            count = spread.count or side.repetitions
+            variance += max(counted, spread.squares / (count - 1) / count / spread.mean**2)
         elif side.whole:
             variance += DISPERSION / (spread.mean * samples)
     return variance

@@ -7,12 +7,14 @@ from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import repeat
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perf_culprit.model.call_tree import CallNode
+
+_Key = TypeVar("_Key", int, bytes)
 
 # The structure of one service call: labels show which execution called which.
 
@@ -75,63 +77,90 @@ _remembered: Final = lru_cache(MOST_REMEMBERED)(_shape_of)
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSquares:
-    """Sums over a service's calls: of a path's squared time, of its time without callees, and of that squared."""
+class Sums:
+    """Sums over the calls that ran a path or a method: their number, times with and without callees, and squares."""
 
-    elapsed: float
-    own_ms: float
-    own: float
+    ran: float = 0.0
+    elapsed_ms: float = 0.0
+    elapsed: float = 0.0
+    own_ms: float = 0.0
+    own: float = 0.0
+
+    def plus(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.ran + other.ran,
+            self.elapsed_ms + other.elapsed_ms,
+            self.elapsed + other.elapsed,
+            self.own_ms + other.own_ms,
+            self.own + other.own,
+        )
+
+
+NO_CALLS: Final = Sums()
 
 
 @dataclass(kw_only=True, slots=True)
 class Squares:
-    """One number per node. A call adds the total of a path's executions in it; a call without the path adds nothing."""
+    """Sums per node, and per method over all its paths. A call adds the total of a path's executions in it."""
 
-    elapsed: list[float] = field(default_factory=list)
-    own_ms: list[float] = field(default_factory=list)
-    own: list[float] = field(default_factory=list)
+    nodes: list[Sums] = field(default_factory=list)
+    methods: dict[bytes, Sums] = field(default_factory=dict)
 
     def grow(self, nodes: int) -> None:
-        for numbers in (self.elapsed, self.own_ms, self.own):
-            numbers.extend(repeat(0.0, nodes - len(numbers)))
+        self.nodes.extend(repeat(NO_CALLS, nodes - len(self.nodes)))
 
-    def add(self, nodes: Sequence[int], parents: Sequence[int], times_ms: NDArray[np.float64]) -> None:
+    def add(
+        self, nodes: Sequence[int], methods: Sequence[bytes], parents: Sequence[int], times_ms: NDArray[np.float64]
+    ) -> None:
         """Add calls of one shape. Execution i belongs to node `nodes[i]`; execution `parents[i]` called it, or -1."""
         own_ms = times_ms.copy()
-        for execution, parent in enumerate(parents):
+        inside: list[frozenset[bytes]] = [frozenset()] * len(methods)
+        for execution in sorted(range(len(parents)), key=nodes.__getitem__):
+            parent = parents[execution]
             if parent >= 0:
                 own_ms[:, parent] -= times_ms[:, execution]
-        different, which = np.unique(nodes, return_inverse=True)
-        elapsed, own = np.zeros((2, len(different), len(times_ms)))
-        np.add.at(elapsed, which, times_ms.T)
-        np.add.at(own, which, own_ms.T)
-        sums = ((elapsed**2).sum(axis=1), own.sum(axis=1), (own**2).sum(axis=1))
-        for node, *more in zip(different.tolist(), *(one.tolist() for one in sums), strict=True):
-            self.elapsed[node] += more[0]
-            self.own_ms[node] += more[1]
-            self.own[node] += more[2]
+                inside[execution] = inside[parent] | {methods[parent]}
+        everywhere = np.ones(len(methods))
+        for node, sums in _summed(nodes, times_ms, own_ms, everywhere):
+            self.nodes[node] = self.nodes[node].plus(sums)
+        # A recursion's elapsed time counts once.
+        is_outer = np.array([method not in above for method, above in zip(methods, inside, strict=True)], np.float64)
+        for method, sums in _summed(methods, times_ms, own_ms, is_outer):
+            self.methods[method] = self.methods.get(method, NO_CALLS).plus(sums)
 
     def take_in(self, nodes: Sequence[int], other: "Squares") -> None:
         """Add `other`'s sums; its node i is node `nodes[i]` here."""
-        for mine, theirs in ((self.elapsed, other.elapsed), (self.own_ms, other.own_ms), (self.own, other.own)):
-            for node, number in zip(nodes, theirs, strict=True):
-                mine[node] += number
+        for node, sums in zip(nodes, other.nodes, strict=True):
+            self.nodes[node] = self.nodes[node].plus(sums)
+        for method, sums in other.methods.items():
+            self.methods[method] = self.methods.get(method, NO_CALLS).plus(sums)
 
-    def take(self, node: int, other: "Squares", place: int) -> None:
-        for mine, theirs in ((self.elapsed, other.elapsed), (self.own_ms, other.own_ms), (self.own, other.own)):
-            mine[node] += theirs[place]
+    def take_together(self, node: int, other: Sums) -> None:
+        """Add a pruned path to the node for rare paths, as if fully correlated: the upper bound of their variation.
 
-    def take_together(self, node: int, elapsed_ms: float, squares: float) -> None:
-        """Add a pruned path to the node for rare paths, as if fully correlated: the upper bound of their variation."""
-        together = (math.sqrt(self.elapsed[node]) + math.sqrt(squares)) ** 2
-        self.elapsed[node] = self.own[node] = together
-        self.own_ms[node] += elapsed_ms
+        All calls count as having run it.
+        """
+        rare = self.nodes[node]
+        together = (math.sqrt(rare.elapsed) + math.sqrt(other.elapsed)) ** 2
+        elapsed_ms = rare.elapsed_ms + other.elapsed_ms
+        self.nodes[node] = Sums(math.inf, elapsed_ms, together, elapsed_ms, together)
 
     def __copy__(self) -> "Squares":
-        return Squares(elapsed=[*self.elapsed], own_ms=[*self.own_ms], own=[*self.own])
+        return Squares(nodes=[*self.nodes], methods={**self.methods})
 
-    def of_nodes(self) -> Iterator[NodeSquares]:
-        return map(NodeSquares, self.elapsed, self.own_ms, self.own)
+
+def _summed(
+    keys: Sequence[_Key], times_ms: NDArray[np.float64], own_ms: NDArray[np.float64], counted: NDArray[np.float64]
+) -> Iterator[tuple[_Key, Sums]]:
+    """Sum the (calls, lines) times of the lines with one key; `counted` (lines,) is 0 for lines inside another one."""
+    places: dict[_Key, int] = {}
+    which = np.array([places.setdefault(key, len(places)) for key in keys])
+    order = np.argsort(which, kind="stable")
+    firsts = np.searchsorted(which[order], np.arange(len(places)))
+    elapsed, own = (np.add.reduceat(one[:, order], firsts, axis=1) for one in (times_ms * counted, own_ms))
+    sums = [one.sum(axis=0).tolist() for one in (elapsed, elapsed**2, own, own**2)]
+    for key, *numbers in zip(places, *sums, strict=True):
+        yield key, Sums(float(len(times_ms)), *numbers)
 
 
 # A merged tree has a node per path of methods, in flat lists, so that its depth is not limited.
@@ -174,7 +203,7 @@ class MergedTree:
             node = index.get((above, methods[execution]))
             nodes[execution] = self._new(above, methods[execution]) if node is None else node
         if self.squares is not None:
-            self.squares.add(nodes, shape.parents, times_ms)
+            self.squares.add(nodes, methods, shape.parents, times_ms)
         calls, elapsed, longest = self.calls, self.elapsed_ms, self.longest_ms
         sums = zip(nodes, times_ms.sum(axis=0).tolist(), times_ms.max(axis=0).tolist(), strict=True)
         for node, total_ms, longest_ms in sums:
@@ -228,9 +257,12 @@ class MergedTree:
             tree.longest_ms[node] = max(tree.longest_ms[node], self.longest_ms[i])
             if tree.squares is not None and self.squares is not None:
                 if i in kept:
-                    tree.squares.take(node, self.squares, i)
+                    tree.squares.nodes[node] = tree.squares.nodes[node].plus(self.squares.nodes[i])
                 else:
-                    tree.squares.take_together(node, self.elapsed_ms[i], self.squares.elapsed[i])
+                    tree.squares.take_together(node, self.squares.nodes[i])
+        if tree.squares is not None and self.squares is not None:
+            remaining = {*tree.methods} - {RARE}
+            tree.squares.methods = {name: one for name, one in self.squares.methods.items() if name in remaining}
         if len(tree.rare) > MAX_RARE:
             tree.rare = _most(tree.rare)
         return tree

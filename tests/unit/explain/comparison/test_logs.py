@@ -125,3 +125,34 @@ def test_a_log_read_without_squares_is_refused(tmp_path: Path) -> None:
     plain = read_log([str(path)], pattern=LABELLED, settings=ReadingSettings())
     with pytest.raises(ValueError, match="without squares"):
         compare_logs(plain, plain)
+
+
+def rare(report_ms: float, share: float = 0.05) -> Callable[[np.random.Generator], list[Row]]:
+    """A service of some 10 ms, of whose calls few run a report that takes longer."""
+
+    def rows(rng: np.random.Generator) -> list[Row]:
+        own = 10 * rng.lognormal(0, 0.1)
+        report = report_ms * rng.lognormal(0, 0.1) if rng.random() < share else 0.0
+        return [("1", "Shop.order", own + report), *([("1.1", "Shop.report", report)] if report else [])]
+
+    return rows
+
+
+def slower_methods(directory: Path, before_ms: float, after_ms: float, seed: int, share: float = 0.05) -> set[str]:
+    before = written(directory / "before.log", rare(before_ms), calls=400, seed=2 * seed)
+    after = written(directory / "after.log", rare(after_ms, share), calls=400, seed=2 * seed + 1)
+    return {one.method for one in compare_logs(before, after).suspects if one.q_value is not None}
+
+
+def test_a_method_of_few_calls_is_tested_over_its_own_executions(tmp_path: Path) -> None:
+    slower = [slower_methods(tmp_path, 10.0, 15.0, seed) for seed in range(10)]
+    assert sum("Shop.report" in methods for methods in slower) == 10
+
+
+def test_unchanged_methods_of_few_calls_are_not_slower(tmp_path: Path) -> None:
+    # The rate is 1%: five of 60 would happen once in 3,000 times.
+    assert sum(bool(slower_methods(tmp_path, 10.0, 10.0, seed)) for seed in range(60)) < 5
+
+
+def test_a_method_that_more_calls_run_is_slower(tmp_path: Path) -> None:
+    assert "Shop.report" in slower_methods(tmp_path, 10.0, 10.0, 1, share=0.8)
