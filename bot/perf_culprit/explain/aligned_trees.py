@@ -385,7 +385,7 @@ def _as_often(
 ) -> tuple[ObservedNode | None, ObservedNode | None]:
     """Return both over their own executions, as if equal shares of the calls had run them, unless the shares differ.
 
-    Calls that did not run a method are zeros, which hide how long it takes. Which methods run depends on the load.
+    Calls that did not run a method are zeros, which hide how long it takes. The load decides which methods run.
     """
     sides = [one for one in (before, after) if one is not None]
     ran = [one.ran for one in sides if one.ran is not None]
