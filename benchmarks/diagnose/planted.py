@@ -1,10 +1,9 @@
-"""Where do planted slowdowns rank, step by step of the order?
+"""Rank planted slowdowns, step by step of the order.
 
     python -m benchmarks.diagnose.planted
 
-`planted/` holds, by pair, profiler and side, the profiles that the comparison reads: five recordings of a project with
-and without a slowdown in one function, and five more of the project (`base2`). `planted/pairs.json` says how they were
-made. Right is the changed function, or its direct caller in the profile.
+`planted/` holds the profiles that the comparison reads, by pair, profiler and side. A side is five recordings of a
+project with or without a slowdown in one function. `base2` repeats the base. `planted/pairs.json` lists them. Right is the changed function, or its direct caller in the profile.
 """
 
 import json
@@ -135,7 +134,7 @@ def main() -> None:
         of = {name: [one for one in each if profiler in ("", one.pair.profiler)] for name, each in by_step.items()}
         _sums(profiler, of)
     sides = {(one.project, one.profiler): one for one in some}
-    wrong = {key: found for key, one in sides.items() if (found := false_suspects(one))}
+    wrong = {key: names for key, one in sides.items() if (names := false_suspects(one))}
     print(f"unchanged with a suspect: {len(wrong)} of {len(sides)} {wrong or ''}")
 
 
