@@ -3,7 +3,8 @@
     python -m benchmarks.diagnose.planted
 
 `planted/` holds the profiles that the comparison reads, by pair, profiler and side. A side is five recordings of a
-project with or without a slowdown in one function. `base2` repeats the base. `planted/pairs.json` lists them. Right is the changed function, or its direct caller in the profile.
+project with or without a slowdown in one function. `base2` repeats the base. `planted/pairs.json` lists them. Right is
+the changed function, or its direct caller in the profile.
 """
 
 import json
