@@ -35,18 +35,18 @@ from perf_culprit.model.run_file import decode_run
 
 ROUNDS: Final = 12
 DRAWS: Final = 300
-# 100 is about a quarter of a second of processor time in each language.
-CHANGES: Final = {"same": 100, "10%": 110}
+# 100 is about a second of processor time in each language.
+CHANGES: Final = {"same": 100, "8%": 108, "10%": 110}
 SOURCES: Final = {
     "work.c": (
-        "int main(void) {{ unsigned long s = 0; for (long i = 0; i < {n} * 4000000L; i++) {{ s ^= i * i;"
+        "int main(void) {{ unsigned long s = 0; for (long i = 0; i < {n} * 16000000L; i++) {{ s ^= i * i;"
         ' __asm__ volatile("" : "+r"(s)); }} return 0; }}'
     ),
     "work.go": (
-        "package main\nfunc main() {{\n\ts := 0\n\tfor i := 0; i < {n}*4000000; i++ {{\n\t\ts ^= i * i\n\t}}\n"
+        "package main\nfunc main() {{\n\ts := 0\n\tfor i := 0; i < {n}*16000000; i++ {{\n\t\ts ^= i * i\n\t}}\n"
         "\tif s == 1 {{\n\t\tprintln(s)\n\t}}\n}}\n"
     ),
-    "work.py": "total = 0\nfor i in range({n} * 12000):\n    total ^= i * i\n",
+    "work.py": "total = 0\nfor i in range({n} * 48000):\n    total ^= i * i\n",
 }
 BUILD: Final = "cc -O1 work.c -o c.out && go build -o go.out work.go"
 RUN: Final = 'case "$PERF_CULPRIT_BENCHMARKS" in c) ./c.out;; go) ./go.out;; python) python3 -S work.py;; esac'
