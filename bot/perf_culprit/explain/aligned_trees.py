@@ -98,6 +98,10 @@ class Observed:
     wholes: tuple[float, ...] = ()
     methods: Mapping[str, ObservedNode] = field(default_factory=dict)
 
+    def count(self, one: Spread) -> int:
+        """Return the number of repetitions, or of a log's calls, that a spread is over."""
+        return one.count or self.repetitions
+
     @property
     def whole(self) -> float | None:
         return sum(self.wholes) if self.wholes else None

@@ -229,12 +229,12 @@ def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[F
 def _moments(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
     by_target, by_baseline = scales(tree, common)
     target = Moments(
-        np.array([float(one.target.count or tree.target.repetitions) for one in rows]),
+        np.array([float(tree.target.count(one.target)) for one in rows]),
         np.array([one.target.mean for one in rows]) * by_target,
         np.array([one.target.squares for one in rows]) * by_target**2,
     )
     baseline = Moments(
-        np.array([float(one.baseline.count or tree.baseline.repetitions) for one in rows]),
+        np.array([float(tree.baseline.count(one.baseline)) for one in rows]),
         np.array([one.baseline.mean for one in rows]) * by_baseline,
         np.array([one.baseline.squares for one in rows]) * by_baseline**2,
     )

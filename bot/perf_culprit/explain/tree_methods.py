@@ -70,14 +70,15 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
             name=name,
             places=tuple(indices),
             outermost=tuple(outermost[name]),
-            own=merged(_over_paths(tree, name) or [tree.nodes[i] for i in indices], "own", tree),
-            total=merged(_over_paths(tree, name) or [tree.nodes[i] for i in outermost[name]], "elapsed", tree),
+            own=merged(together or [tree.nodes[i] for i in indices], "own", tree),
+            total=merged(together or [tree.nodes[i] for i in outermost[name]], "elapsed", tree),
             is_loading=all(_is_loading(tree, i) for i in indices),
             calls=_calls([tree.nodes[i] for i in indices]),
             is_in_baseline=any(tree.nodes[i].baseline is not None for i in indices),
             is_in_target=any(tree.nodes[i].target is not None for i in indices),
         )
         for name, indices in places.items()
+        for together in (_over_paths(tree, name),)
     )
 
 
@@ -304,9 +305,9 @@ def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> flo
     variance = 0.0
     sides = zip((tree.baseline, tree.target), (row.baseline, row.target), per_unit, strict=True)
     for side, spread, samples in sides:
-        if (spread.count or side.repetitions) > 1:
+        count = side.count(spread)
+        if count > 1:
             counted = 1 / (spread.mean * samples)
-            count = spread.count or side.repetitions
             variance += max(counted, spread.squares / (count - 1) / count / spread.mean**2)
         elif side.whole:
             variance += DISPERSION / (spread.mean * samples)

@@ -81,7 +81,8 @@ class Standing:
         for commit, failure in failures:
             crashes[commit] = crashes.get(commit, 0) + 1
             often = crashes[commit] >= max(CRASHES_TO_SKIP, measured[commit])
-            hardly = not measured[commit] and self.works[self.positions.get(commit, 0)] < HARDLY_WORKS
+            place = self.positions.get(commit)
+            hardly = place is not None and not measured[commit] and self.works[place] < HARDLY_WORKS
             if failure.kind is not FailureKind.CRASHED or often or hardly:
                 skipped[commit] = failure.message or str(failure.kind)
         return skipped
@@ -95,10 +96,9 @@ class Standing:
         """
         results = (*self.state.stored, *self.state.results)
         ran, failed = (np.zeros(self.reach.size + 1, dtype=np.bool_) for _ in range(2))
-        ran[[self.positions[name] for result in results for name in result.values if name in self.positions]] = True
-        failed[[self.positions[name] for result in results for name in result.failures if name in self.positions]] = (
-            True
-        )
+        for result in results:
+            for marked, names in ((ran, result.values), (failed, result.failures)):
+                marked[[self.positions[name] for name in names if name in self.positions]] = True
         failed &= ~ran
         places = np.flatnonzero(ran | failed)
         if not failed.any() or len(places) < 2:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from perf_culprit.explain.ranking import call_trees, diagnose_log
@@ -10,7 +11,7 @@ from perf_culprit.model.call_tree import CallTree, Diagnosis
 from perf_culprit.read.logs import log_partial, merged_tree
 from perf_culprit.read.logs.log_pattern import load_pattern
 from perf_culprit.read.logs.log_reader import read_log
-from perf_culprit.read.logs.merged_tree import Shape
+from perf_culprit.read.logs.merged_tree import MergedTree, Shape, Squares, Sums
 from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
 from tests.support.execution_logs import call, log, part_of, paths, trees_of
 
@@ -134,3 +135,14 @@ def test_methods_without_end_are_bounded_too(monkeypatch: pytest.MonkeyPatch) ->
     tree = trees_of(part_of(data))["shop"]
     assert sum(node.elapsed_ms for node in tree.nodes if node.parent is None) == pytest.approx(90)
     assert len(tree.nodes) < 30
+
+
+def test_a_recursion_counts_once_among_a_methods_sums() -> None:
+    labels, methods = [b"1", b"1.1", b"1.1.1", b"1.1.1.1"], [b"walk", b"find", b"walk", b"find"]
+    squares = Squares()
+    tree = MergedTree(squares=squares)
+    tree.add(shape_of(labels, methods), methods, np.array([[10.0, 7.0, 4.0, 1.0]]))
+    assert squares.methods == {
+        b"walk": Sums(ran=1, elapsed_ms=10, elapsed=100, own_ms=6, own=36),
+        b"find": Sums(ran=1, elapsed_ms=7, elapsed=49, own_ms=4, own=16),
+    }

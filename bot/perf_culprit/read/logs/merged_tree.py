@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
@@ -27,13 +28,14 @@ MOST_REMEMBERED_LINES: Final = 200
 class Shape:
     """`order`: the executions, parents before children. `parents[i]`: the caller of execution i, or -1.
 
-    `tops`: the executions without a caller, in the order of their labels. `has_root`: all of them are labelled as
-    roots (without a dot), so no line above them is missing. `digest`: equal for equal labels and methods, whatever
-    the order of lines.
+    `is_outer[i]`: whether no execution above i runs the same method. `tops`: the executions without a caller, in the
+    order of their labels. `has_root`: all of them are labelled as roots (without a dot), so no line above them is
+    missing. `digest`: equal for equal labels and methods, whatever the order of lines.
     """
 
     order: tuple[int, ...]
     parents: tuple[int, ...]
+    is_outer: tuple[bool, ...]
     tops: tuple[int, ...]
     has_root: bool
     digest: bytes
@@ -49,21 +51,26 @@ def _shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
     dotted = [label + b"." for label in labels]
     order = sorted(range(len(labels)), key=dotted.__getitem__)
     parents = [-1] * len(labels)
+    is_outer = [True] * len(labels)
     ancestors: list[int] = []
+    above: defaultdict[bytes, int] = defaultdict(int)
     tops = []
     for execution in order:
         label = dotted[execution]
         while ancestors and not label.startswith(dotted[ancestors[-1]]):
-            ancestors.pop()
+            above[methods[ancestors.pop()]] -= 1
         if ancestors:
             parents[execution] = ancestors[-1]
         else:
             tops.append(execution)
+        is_outer[execution] = not above[methods[execution]]
+        above[methods[execution]] += 1
         ancestors.append(execution)
     digest = hashlib.blake2b(b"\n".join([part for i in order for part in (labels[i], methods[i])]), digest_size=8)
     return Shape(
         order=tuple(order),
         parents=tuple(parents),
+        is_outer=tuple(is_outer),
         tops=tuple(tops),
         has_root=not any(b"." in labels[top] for top in tops),
         digest=digest.digest(),
@@ -109,23 +116,16 @@ class Squares:
     def grow(self, nodes: int) -> None:
         self.nodes.extend(repeat(NO_CALLS, nodes - len(self.nodes)))
 
-    def add(
-        self, nodes: Sequence[int], methods: Sequence[bytes], parents: Sequence[int], times_ms: NDArray[np.float64]
-    ) -> None:
-        """Add calls of one shape. Execution i belongs to node `nodes[i]`; execution `parents[i]` called it, or -1."""
+    def add(self, shape: Shape, nodes: Sequence[int], methods: Sequence[bytes], times_ms: NDArray[np.float64]) -> None:
+        """Add calls of one shape. Execution i, of `methods[i]`, belongs to node `nodes[i]`."""
         own_ms = times_ms.copy()
-        inside: list[frozenset[bytes]] = [frozenset()] * len(methods)
-        for execution in sorted(range(len(parents)), key=nodes.__getitem__):
-            parent = parents[execution]
+        for execution, parent in enumerate(shape.parents):
             if parent >= 0:
                 own_ms[:, parent] -= times_ms[:, execution]
-                inside[execution] = inside[parent] | {methods[parent]}
-        everywhere = np.ones(len(methods))
-        for node, sums in _summed(nodes, times_ms, own_ms, everywhere):
+        for node, sums in _summed(nodes, times_ms, own_ms):
             self.nodes[node] = self.nodes[node].plus(sums)
         # A recursion's elapsed time counts once.
-        is_outer = np.array([method not in above for method, above in zip(methods, inside, strict=True)], np.float64)
-        for method, sums in _summed(methods, times_ms, own_ms, is_outer):
+        for method, sums in _summed(methods, times_ms * np.array(shape.is_outer), own_ms):
             self.methods[method] = self.methods.get(method, NO_CALLS).plus(sums)
 
     def take_in(self, nodes: Sequence[int], other: "Squares") -> None:
@@ -150,14 +150,14 @@ class Squares:
 
 
 def _summed(
-    keys: Sequence[_Key], times_ms: NDArray[np.float64], own_ms: NDArray[np.float64], counted: NDArray[np.float64]
+    keys: Sequence[_Key], times_ms: NDArray[np.float64], own_ms: NDArray[np.float64]
 ) -> Iterator[tuple[_Key, Sums]]:
-    """Sum the (calls, lines) times of the lines with one key; `counted` (lines,) is 0 for lines inside another one."""
+    """Sum the (calls, lines) times of the lines with one key."""
     places: dict[_Key, int] = {}
     which = np.array([places.setdefault(key, len(places)) for key in keys])
     order = np.argsort(which, kind="stable")
     firsts = np.searchsorted(which[order], np.arange(len(places)))
-    elapsed, own = (np.add.reduceat(one[:, order], firsts, axis=1) for one in (times_ms * counted, own_ms))
+    elapsed, own = (np.add.reduceat(one[:, order], firsts, axis=1) for one in (times_ms, own_ms))
     sums = [one.sum(axis=0).tolist() for one in (elapsed, elapsed**2, own, own**2)]
     for key, *numbers in zip(places, *sums, strict=True):
         yield key, Sums(float(len(times_ms)), *numbers)
@@ -203,7 +203,7 @@ class MergedTree:
             node = index.get((above, methods[execution]))
             nodes[execution] = self._new(above, methods[execution]) if node is None else node
         if self.squares is not None:
-            self.squares.add(nodes, methods, shape.parents, times_ms)
+            self.squares.add(shape, nodes, methods, times_ms)
         calls, elapsed, longest = self.calls, self.elapsed_ms, self.longest_ms
         sums = zip(nodes, times_ms.sum(axis=0).tolist(), times_ms.max(axis=0).tolist(), strict=True)
         for node, total_ms, longest_ms in sums:
