@@ -5,7 +5,7 @@
     python -m benchmarks.processor_time cost
 
 `record` measures a suite of fixed work in C, Go and Python in turn. Its commits are a base, one with the same code, and
-one with 10% more work. `judge` draws 12 of the rounds, again and again, and counts what `judge_run` proves.
+two with 8 and 10% more work. `judge` draws 12 of the rounds, again and again, and counts what `judge_run` proves.
 `cost` is what `measure` adds to an execution of about a second.
 """
 
@@ -35,29 +35,29 @@ from perf_culprit.model.run_file import decode_run
 
 ROUNDS: Final = 12
 DRAWS: Final = 300
-# 100 is about a second of processor time in each language.
-CHANGES: Final = {"same": 100, "8%": 108, "10%": 110}
+CHANGES: Final = {"same": 1.0, "8%": 1.08, "10%": 1.1}
+UNITS: Final = 10_000  # of work, about a second of processor time in each language
 SOURCES: Final = {
     "work.c": (
-        "int main(void) {{ unsigned long s = 0; for (long i = 0; i < {n} * 16000000L; i++) {{ s ^= i * i;"
+        "int main(void) {{ unsigned long s = 0; for (long i = 0; i < {n} * 160000L; i++) {{ s ^= i * i;"
         ' __asm__ volatile("" : "+r"(s)); }} return 0; }}'
     ),
     "work.go": (
-        "package main\nfunc main() {{\n\ts := 0\n\tfor i := 0; i < {n}*16000000; i++ {{\n\t\ts ^= i * i\n\t}}\n"
+        "package main\nfunc main() {{\n\ts := 0\n\tfor i := 0; i < {n}*160000; i++ {{\n\t\ts ^= i * i\n\t}}\n"
         "\tif s == 1 {{\n\t\tprintln(s)\n\t}}\n}}\n"
     ),
-    "work.py": "total = 0\nfor i in range({n} * 48000):\n    total ^= i * i\n",
+    "work.py": "total = 0\nfor i in range({n} * 480):\n    total ^= i * i\n",
 }
 BUILD: Final = "cc -O1 work.c -o c.out && go build -o go.out work.go"
 RUN: Final = 'case "$PERF_CULPRIT_BENCHMARKS" in c) ./c.out;; go) ./go.out;; python) python3 -S work.py;; esac'
 
 
-def repository(folder: Path) -> None:
+def repository(folder: Path, *, seconds: float) -> None:
     """Make the commits: the base, then one for each change."""
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
-    for name, amount in {"base": 100, **CHANGES}.items():
+    for name, amount in {"base": 1.0, **CHANGES}.items():
         for file, text in SOURCES.items():
-            (folder / file).write_text(text.format(n=amount))
+            (folder / file).write_text(text.format(n=round(UNITS * seconds * amount)))
         (folder / "name").write_text(name)
         who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         subprocess.run(["git", "-C", str(folder), "add", "."], check=True)
@@ -76,9 +76,9 @@ def burning(count: int) -> Iterator[None]:
             burner.wait()
 
 
-def record(output: Path, *, rounds: int, burners: int) -> None:
+def record(output: Path, *, rounds: int, burners: int, seconds: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        repository(Path(folder))
+        repository(Path(folder), seconds=seconds)
         revisions = [f"HEAD~{back}" for back in range(len(CHANGES), -1, -1)]
         options = ["--metric", "cpu-time", "--only", *SUITE, "--rounds", str(rounds), "--output", str(output)]
         begun = time.monotonic()
@@ -165,6 +165,7 @@ def main() -> None:
     parser.add_argument("outputs", nargs="*", type=Path)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--burners", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of an execution, about")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--executions", type=int, default=15)
     asked = parser.parse_args()
@@ -172,7 +173,7 @@ def main() -> None:
         cost(asked.executions)
     for output in asked.outputs:
         if asked.what == "record":
-            record(output, rounds=asked.rounds, burners=asked.burners)
+            record(output, rounds=asked.rounds, burners=asked.burners, seconds=asked.seconds)
         else:
             judge(output, seed=asked.seed)
 

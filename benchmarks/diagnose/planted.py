@@ -39,7 +39,6 @@ class Pair:
     function: str
     file: str
     line: int
-    held_out: bool
 
     @property
     def name(self) -> str:
