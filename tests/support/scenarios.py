@@ -134,7 +134,9 @@ class Project:
         """Run the pull request's event. `facts` are extra fields of the pull request, `more` those of the event."""
         ref = f"refs/pull/{pull.number}/merge"
         ends = {"head_sha": pull.head_sha, "head_branch": pull.head_branch, "head_owner": pull.head_owner}
-        payload = event("pull_request", number=pull.number, base_sha=pull.base_sha, **ends) | more
+        ends |= {"base_sha": pull.base_sha, "base_branch": pull.base_branch}
+        about = {"author": pull.author, "title": pull.title, "labels": pull.labels}
+        payload = event("pull_request", number=pull.number, **ends, **about) | more
         payload["pull_request"] |= facts or {}
         sha = run_git(self.folder, "rev-parse", ref)
         return self.start("pull_request", payload, sha=sha, ref=ref, branch=pull.head_branch, pull=pull)
@@ -171,6 +173,7 @@ class Project:
             status="in_progress",
             conclusion=None,
             head_repository_id=FORK_ID if is_fork else REPOSITORY_ID,
+            head_owner=pull.head_owner if pull else "",
         )
         self.fake.state.runs[run_id] = run
         base_ref = pull.base_branch if pull else ""
@@ -178,7 +181,8 @@ class Project:
             name=name, payload=payload, sha=sha, ref=ref, run_id=run_id, from_fork=is_fork, base_ref=base_ref
         )
         jobs = self.runner.run(self.files["perf"], started)
-        run.status, run.conclusion = "completed", "failure" if any(job.failed for job in jobs) else "success"
+        failed = any(job.failed for job in jobs)
+        run.status, run.conclusion = "completed", "failure" if failed else "success" if jobs else "skipped"
         return Outcome(run=run, payload=payload, jobs=jobs)
 
     def report(self, outcome: Outcome) -> Outcome:
@@ -259,4 +263,4 @@ def open_project(folder: Path, own_action: Callable[[FakeGitHub], OwnAction], *,
         project.main = project.commit(project.commit())
         run_git(bare, "update-ref", "refs/heads/main", project.main)
         yield project
-    assert not fake.bad
+    assert not fake.bad, fake.bad

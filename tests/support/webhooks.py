@@ -51,6 +51,8 @@ class Facts:
     on_pull_request: bool = True
     issue_author: str = "octocat"
     issue_body: str = "It is slow."
+    title: str = "Fold accents"
+    labels: list[str] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -89,6 +91,8 @@ def pull_request(shapes: Shapes, facts: Facts) -> dict[str, Any]:
             base_branch=facts.base_branch,
             base_sha=facts.base_sha,
             author=facts.author,
+            title=facts.title,
+            labels=facts.labels,
         ),
         schema="pull-request",
     )

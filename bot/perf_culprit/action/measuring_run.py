@@ -14,12 +14,14 @@ from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_o
 from perf_culprit.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
 from perf_culprit.flows.compare import Compared
 from perf_culprit.github.host import (
+    CHECK_START,
     JOINT_CHECK,
     Host,
     NoArtifactError,
     PullRequest,
     PullRequestSearch,
     PullRequestState,
+    Skip,
     check_name,
     reference_check_name,
     requested_check_name,
@@ -47,7 +49,9 @@ MOST_FORK_COMMENTS: Final = 3
 # Runs with these conclusions measured nothing, and nobody waits for them.
 UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
 
+UNASKED: Final = "nobody asked for a measurement"
 ASK: Final = "write /perf-run in the pull request, or set the label that the workflow names"
+ON: Final = "take it away and push, or write /perf-run in the pull request"
 
 # Without a conclusion it is this very run, whose earlier jobs have left nothing.
 _ENDED: Final = {
@@ -123,9 +127,7 @@ def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
     run = _measuring_run(job, host := connect(job.destination))
     if not is_checked:
         _check_workflow(job)
-    if run.conclusion in UNFINISHED:
-        if run.conclusion == "skipped" and run.cause == "pull_request":
-            _leave_unasked(_configured(job, host), host, run)
+    if run.conclusion in UNFINISHED and not (run.conclusion == "skipped" and run.cause == "pull_request"):
         summarise(job, unpublished_text(run.ended))
         return EXIT_FINE
     search = (
@@ -143,9 +145,14 @@ def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
             is_pull_request=run.cause == "pull_request",
         )
     except NoArtifactError as error:
+        job, pulls = _configured(job, host), search.pull_requests
+        if off := _switched_off(job, host, run, pulls):
+            return _leave_off(job, host, run, pulls, off)
+        if run.conclusion == "skipped":
+            return _leave_open(job, host, run, pulls, reason=UNASKED, next_step=ASK)
         if run.conclusion == "success":
             raise
-        return _tell_failure(_configured(job, host), host, run, search.pull_requests, error)
+        return _tell_failure(job, host, run, pulls, error)
     try:
         job = _configured(job, host)
     except BotError as error:
@@ -227,16 +234,45 @@ def _compared_with(job: Job, run: MeasuringRun, results: Sequence[StoredResult])
     return [replace(each, report=structs.replace(each.report, reference=reference)) for each in results]
 
 
-def _leave_unasked(job: Job, host: Host, run: MeasuringRun) -> None:
-    """Let a required check that nobody requested pass with the reason. An existing check stays."""
-    from perf_culprit.action.jobs.job_posts import leave_check_open
+def _switched_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest]) -> list[Skip]:
+    """Return who switched off which of the pull requests with this head, and how."""
+    if run.cause != "pull_request" or run.request is not None:
+        return []
+    skip, event = job.inputs.config.skip, job.context.event
+    found = [host.find_skip(number=pull.number, event=event, title=skip.title, label=skip.label) for pull in pulls]
+    return [one for one in found if one is not None]
 
-    name = check_name(job.inputs.config.suite)
-    if host.has_check(name=name, head_sha=run.sha):
-        return
-    with open_check(job, host, sha=run.sha, name=name) as check:
-        if check is not None:
-            leave_check_open(check, reason="nobody asked for a measurement", next_step=ASK)
+
+def _leave_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], off: Sequence[Skip]) -> int:
+    from perf_culprit.say.headlines import unpublished_text
+
+    if len(off) < len(pulls):
+        # Anybody can open one more pull request of this commit. It does not decide for the others.
+        summarise(job, unpublished_text("another pull request of this commit is to be measured"))
+        return EXIT_FINE
+    reason = f"switched off by {off[0].login or 'somebody'} with {off[0].by}"
+    return _leave_open(job, host, run, pulls, reason=reason, next_step=ON)
+
+
+def _leave_open(
+    job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], *, reason: str, next_step: str
+) -> int:
+    """Let the required checks of what was not to be measured pass with the reason. An existing check stays."""
+    from perf_culprit.action.jobs.job_posts import leave_check_open
+    from perf_culprit.say.headlines import Lack, unpublished_text
+
+    summarise(job, unpublished_text(reason, next_step=next_step))
+    if job.context.is_fork:
+        return EXIT_FINE
+    required = {name for name in _required_checks(job, host, pulls) or () if name.startswith(CHECK_START)}
+    for name in sorted({check_name(job.inputs.config.suite), *required}):
+        if host.has_check(name=name, head_sha=run.sha):
+            continue
+        with open_check(job, host, sha=run.sha, name=name) as check:
+            if check is not None:
+                leave_check_open(check, reason=reason, next_step=next_step)
+        _mark_outdated(job, host, run, pulls, lack=Lack.NOT_MEASURED, reason=reason)
+    return EXIT_FINE
 
 
 def _record(

@@ -119,6 +119,23 @@ class ConfirmConfig(Section):
     ] = 10
 
 
+class SkipConfig(Section):
+    """The texts by which a pull request is not measured. The `if` of the measuring job names the same."""
+
+    title: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=100,
+            description="a pull request with this in its title [is not measured](how-to/skip-a-pull-request.md); "
+            "the measuring job's `if` says the same",
+        ),
+    ] = "[skip perf]"
+    label: Annotated[
+        str | None, Field(min_length=1, max_length=50, description="the same for one with this label")
+    ] = "perf: off"
+
+
 class BisectConfig(Section):
     """Settings of `/perf-bisect` (docs/bisection.md). They apply from the default branch, never from a pull request."""
 
@@ -252,6 +269,7 @@ class Config(PolicySettings):
     issues: IssuesConfig = IssuesConfig.model_construct()
     confirm: ConfirmConfig = ConfirmConfig.model_construct()
     bisect: BisectConfig = BisectConfig.model_construct()
+    skip: SkipConfig = SkipConfig.model_construct()
     simulate: Annotated[
         tuple[Pattern, ...],
         Field(

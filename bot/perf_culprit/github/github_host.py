@@ -11,6 +11,7 @@ class GitHub(Client):
     __slots__ = ()
 
     find_pull_request = pull_requests.find_pull_request
+    find_skip = pull_requests.find_skip
     is_current = pull_requests.is_current
     commit_facts = pull_requests.commit_facts
     modified_files = pull_requests.modified_files

@@ -150,6 +150,7 @@ def past_marker(mark: str) -> str:
 
 # The name of the one check run for all suites. The missing bracket separates it from every suite's check.
 JOINT_CHECK: Final = "perf-culprit: all suites"
+CHECK_START: Final = "perf-culprit ("
 MAXIMUM_CHECK_CHARACTERS: Final = 80
 
 
@@ -157,7 +158,7 @@ def check_name(suite: str) -> str:
     """The name of the check run: the suite's name if it can be shown, else a unique id."""
     shown = visible(suite)[:MAXIMUM_CHECK_CHARACTERS]
     is_distinct = shown == suite and EMOJI_SELECTOR not in suite
-    return f"perf-culprit ({shown if is_distinct else suite_id(suite)})"
+    return f"{CHECK_START}{shown if is_distinct else suite_id(suite)})"
 
 
 def requested_check_name(suite: str) -> str:
@@ -248,6 +249,14 @@ class PullRequestState:
     is_open: bool
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Skip:
+    """How a pull request was switched off, and who did it; None if GitHub's list of events does not tell."""
+
+    by: str
+    login: str | None
+
+
 class NoArtifactError(DataError):
     """The run left no artifact of that name."""
 
@@ -308,6 +317,11 @@ class Host(Protocol):
         """Find the pull request that an event's run belongs to."""
 
     def read_pull_request(self, *, number: int) -> PullRequestState: ...
+
+    def find_skip(
+        self, *, number: int, event: Mapping[str, Any], title: str | None, label: str | None
+    ) -> Skip | None:
+        """Return who switched a pull request off, by a text in its title or a label. An event has the state before."""
 
     def is_current(self, pull_request: PullRequest) -> bool:
         """Whether the pull request still has this head."""

@@ -10,7 +10,7 @@ from github.PullRequest import PullRequest as RemotePullRequest
 
 from perf_culprit.errors import ConfigError, InfrastructureError, UsageError
 from perf_culprit.github.client import WAITS_SECONDS, Client, explained, file_bytes, is_rate_limit, message_of
-from perf_culprit.github.host import Again, Attempt, PullRequest, PullRequestSearch, PullRequestState
+from perf_culprit.github.host import Again, Attempt, PullRequest, PullRequestSearch, PullRequestState, Skip
 from perf_culprit.github.posting import post_once
 from perf_culprit.github.runner_files import number_at, sha_at, text_at, value_at
 from perf_culprit.model.bisection import CommitFacts
@@ -90,6 +90,43 @@ def matching(
     if of_branch:
         return PullRequestSearch(reason=f"stale: the pull request has moved on since {head_sha[:10]}")
     return PullRequestSearch(reason=f"no open pull request has the head {head_sha[:10]}")
+
+
+# The newest events of a pull request among which its last label or title is searched for.
+MAXIMUM_EVENTS = 300
+
+
+def find_skip(
+    client: Client, *, number: int, event: Mapping[str, Any], title: str | None, label: str | None
+) -> Skip | None:
+    """Return who switched the pull request off. Its own event tells the state by which GitHub started the jobs."""
+    with explained(f"read pull request #{number}"):
+        pull = client.repository.get_pull(number)
+        now = event["pull_request"] if value_at(event, "pull_request", "number") == number else pull.raw_data
+        newest = islice(client.repository.get_issue(number).get_events().reversed, MAXIMUM_EVENTS)
+        if label is not None and any(_same(one["name"], label) for one in now["labels"]):
+            set_by = (one.actor.login for one in newest if one.event == "labeled" and _same(one.label.name, label))
+            return Skip(by=f"the label {label}", login=next(set_by, None))
+        if title is not None and _has(now["title"], title):
+            renamed = (one for one in newest if one.event == "renamed")
+            set_by = (
+                one.actor.login
+                for one in renamed
+                if _has(one.rename["to"], title) and not _has(one.rename["from"], title)
+            )
+            return Skip(by=f"{title} in the title", login=next(set_by, now["user"]["login"]))
+        return None
+
+
+# GitHub's expressions ignore case.
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()
+
+
+def _has(text: str, part: str) -> bool:
+    return part.casefold() in text.casefold()
 
 
 def is_current(client: Client, pull_request: PullRequest) -> bool:

@@ -110,7 +110,6 @@ def _values(choice: Choice) -> dict[str, Any]:
     )
     return {
         "branches": [choice.branch],
-        "condition": None if choice.split else f"github.event_name != '{COMMENTS}'",
         "job": f"{job}-{suite}" if suite else job,
         "title": f"{job} ({suite})" if suite else job,
         "steps": [dict(step) for step in choice.steps],

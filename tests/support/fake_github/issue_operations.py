@@ -28,6 +28,11 @@ def list_comments(call: Call) -> Answer:
     return Answer(200, Listing(shown))
 
 
+def list_events(call: Call) -> Answer:
+    pull = item_of(call.state.pulls, call.number("issue_number"))
+    return Answer(200, Listing([call.shapes.issue_event(event) for event in pull.events]))
+
+
 def create_comment(call: Call) -> Answer:
     issue = call.number("issue_number")
     if issue in call.state.locked_issues:

@@ -23,6 +23,7 @@ OPERATIONS: dict[str, Callable[[Call], Answer]] = {
     "issues/update": issue_operations.update_issue,
     "issues/list-comments": issue_operations.list_comments,
     "issues/create-comment": issue_operations.create_comment,
+    "issues/list-events": issue_operations.list_events,
     "issues/get-comment": issue_operations.get_comment,
     "issues/update-comment": issue_operations.update_comment,
     "issues/delete-comment": issue_operations.delete_comment,

@@ -13,6 +13,7 @@ from tests.support.fake_github.state import (
     CheckRun,
     Comment,
     Issue,
+    IssueEvent,
     PullRequest,
     WorkflowRun,
 )
@@ -129,11 +130,26 @@ class Shapes:
                 "user": self.user(pull.author),
                 "head": self.pull_end(pull, "head"),
                 "base": self.pull_end(pull, "base"),
+                "title": pull.title,
+                "labels": [self.label(name) for name in pull.labels],
                 "merge_commit_sha": pull.merge_commit_sha,
                 "merged_at": None if pull.merge_commit_sha is None else TIME,
                 **({"merged": pull.merge_commit_sha is not None} if schema == "pull-request" else {}),
             },
         )
+
+    def label(self, name: str) -> dict[str, Any]:
+        url = f"{self.repository_url}/labels/{urllib.parse.quote(name)}"
+        ids = {"id": 1, "node_id": "LA_1", "url": url}
+        return {**ids, "name": name, "color": "ededed", "default": False, "description": ""}
+
+    def issue_event(self, event: IssueEvent) -> dict[str, Any]:
+        url = f"{self.repository_url}/issues/events/{event.id}"
+        common = {"id": event.id, "url": url, "event": event.kind, "actor": self.user(event.actor), "created_at": TIME}
+        more: dict[str, Any] = {"label": {"name": event.label, "color": "ededed"}}
+        if event.kind == "renamed":
+            more = {"rename": {"from": event.before, "to": event.after}}
+        return self.fill(f"{event.kind}-issue-event", common | more)
 
     def pull_end(self, pull: PullRequest, end: str) -> dict[str, Any]:
         owner, _, name = self.repository.partition("/")
@@ -151,6 +167,7 @@ class Shapes:
         return {"label": f"{owner}:{branch}", "ref": branch, "sha": sha, "repo": repository, "user": self.user(owner)}
 
     def workflow_run(self, run: WorkflowRun) -> dict[str, Any]:
+        owner = self.repository.partition("/")[0]
         return self.fill(
             "workflow-run",
             {
@@ -168,7 +185,8 @@ class Shapes:
                 "html_url": f"{self.api_url}/{self.repository}/actions/runs/{run.id}",
                 "artifacts_url": f"{self.repository_url}/actions/runs/{run.id}/artifacts",
                 "repository": self.base_repository("minimal-repository"),
-                "head_repository": self.base_repository("minimal-repository") | {"id": run.head_repository_id},
+                "head_repository": self.base_repository("minimal-repository")
+                | {"id": run.head_repository_id, "owner": self.user(run.head_owner or owner)},
             },
         )
 

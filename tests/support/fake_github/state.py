@@ -59,6 +59,18 @@ class Artifact:
         return self.digest or f"sha256:{hashlib.sha256(self.zip_bytes).hexdigest()}"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IssueEvent:
+    """A label that was set (`labeled`), or the title's change (`renamed`)."""
+
+    id: int
+    actor: str
+    kind: str
+    label: str = ""
+    before: str = ""
+    after: str = ""
+
+
 @dataclass(kw_only=True, slots=True)
 class PullRequest:
     number: int
@@ -72,6 +84,18 @@ class PullRequest:
     state: str = "open"
     author: str = "octocat"
     merge_commit_sha: str | None = None  # set: it was merged
+    title: str = "Fold accents"
+    labels: list[str] = field(default_factory=list)
+    events: list[IssueEvent] = field(default_factory=list)
+
+    def set_label(self, name: str, *, actor: str) -> None:
+        self.labels.append(name)
+        self.events.append(IssueEvent(id=len(self.events) + 1, actor=actor, kind="labeled", label=name))
+
+    def rename(self, title: str, *, actor: str) -> None:
+        event = IssueEvent(id=len(self.events) + 1, actor=actor, kind="renamed", before=self.title, after=title)
+        self.events.append(event)
+        self.title = title
 
 
 @dataclass(kw_only=True, slots=True)
@@ -85,6 +109,7 @@ class WorkflowRun:
     status: str = "completed"
     attempt: int = 1
     head_repository_id: int = REPOSITORY_ID
+    head_owner: str = ""  # empty: the repository's own
     title: str = "Benchmarks"  # the workflow's `run-name`, else the commit's first line
 
 

@@ -22,6 +22,7 @@ KEPT_OPERATIONS: dict[str, tuple[str, ...]] = {
     "/issues": ("get", "post"),
     "/issues/{issue_number}": ("get", "patch"),
     "/issues/{issue_number}/comments": ("get", "post"),
+    "/issues/{issue_number}/events": ("get",),
     "/issues/comments/{comment_id}": ("get", "patch", "delete"),
     "/issues/comments/{comment_id}/reactions": ("get", "post"),
     "/issues/comments/{comment_id}/reactions/{reaction_id}": ("delete",),

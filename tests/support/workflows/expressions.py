@@ -23,10 +23,16 @@ def ends_with(text: Any, end: Any) -> bool:
     return as_text(text).lower().endswith(as_text(end).lower())
 
 
+def contains(among: Any, one: Any) -> bool:
+    if isinstance(among, list):
+        return as_text(one).lower() in [as_text(entry).lower() for entry in among]
+    return as_text(one).lower() in as_text(among).lower()
+
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "startsWith": starts_with,
     "endsWith": ends_with,
-    "contains": lambda among, one: one in (among or ()),
+    "contains": contains,
     "fromJSON": json.loads,
     "always": lambda: True,
     "cancelled": lambda: False,

@@ -21,6 +21,7 @@ import pytest
 import yaml
 
 from perf_culprit import __version__
+from tests.support.fake_github.permissions import SCOPE_NAMES
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import REPOSITORY_ID
 from tests.support.git_repository import ENVIRONMENT, init_repository, run_git
@@ -136,6 +137,9 @@ class WorkflowRunner:
             if not is_wanted or (any(run.failed for run in done) and not runs_after_failure):
                 continue
             permissions = job.get("permissions", workflow.get("permissions"))
+            if permissions is None:  # the repository's default, which for Dependabot is to read
+                level = "read" if event.payload["sender"]["login"] == "dependabot[bot]" else "write"
+                permissions = dict.fromkeys(SCOPE_NAMES, level)
             if "uses" in job:
                 done += self.call(job, contexts, event, permissions)
             else:

@@ -46,7 +46,8 @@ def fail_check(check: Check, *, reason: str, run_url: str) -> None:
 def leave_check_open(check: Check, *, reason: str, next_step: str | None) -> None:
     """Complete the check as neither passed nor failed: GitHub lets it pass even where it is required."""
     summary = unjudged_body(reason, next_step=next_step)
-    check.complete(CheckResult(conclusion=CheckConclusion.NEUTRAL, title=Lack.NOT_JUDGED, summary=summary))
+    title = f"{Lack.NOT_MEASURED}: {reason}"
+    check.complete(CheckResult(conclusion=CheckConclusion.NEUTRAL, title=title, summary=summary))
 
 
 def refuse_unjudged(check: Check, *, why: str, reason: str, next_step: str | None, is_required: bool) -> None:
