@@ -1,5 +1,6 @@
 """Pull requests that are not measured, that Dependabot opens, or that go to another pull request's branch."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,15 +180,61 @@ def test_dependabot_in_a_job_without_permissions_is_told_what_it_lacks(project: 
     assert len(project.comments(7)) == 1
 
 
-@pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0%", "+50%"])
+@pytest.mark.parametrize("level", [SLOWER, 2 * SLOWER], ids=["0%", "+100%"])
 def test_a_stacked_pull_request_is_compared_with_the_branch_that_it_goes_to(project: Project, level: int) -> None:
-    """The lower pull request's +50% is not the upper one's, and one that the upper one undoes is its improvement."""
+    """From the default branch it would be +50% and +200%."""
     lower = project.commit(project.main, level=SLOWER)
     run_git(project.folder, "update-ref", "refs/heads/lower", lower)
-    head = project.commit(lower, level=2 * level)
-    pull = project.add_pull(7, head, merged_level=2 * level, base_branch="lower")
+    pull = project.add_pull(7, project.commit(lower, level=level), merged_level=level, base_branch="lower")
+    pull.base_sha = lower
     outcome = run_pull(project, pull)
-    assert f"against {lower[:7]}" in outcome.log or lower[:10] in outcome.log, outcome.log
+    assert f"baseline {lower[:12]}, the merge base" in outcome.log
     (comment,) = project.comments(7)
-    # From 1500 to 2000 is +33%, and to 3000 +100%; from main it would be +100% and +200%.
-    print(comment)
+    assert f"base [`{lower[:7]}`]" in comment
+    assert ("🟢" in comment) == (level == SLOWER)
+    assert project.conclusion(pull.head_sha) == ("success" if level == SLOWER else "failure")
+    if level > SLOWER:
+        change = re.search(r"`parse` takes (\d+)[.\d]*% longer", comment)
+        assert change is not None, comment
+        assert 80 < int(change[1]) < 125
+
+
+@pytest.mark.parametrize("base_branch", ["lower", "main"])
+def test_stored_runs_do_not_blame_a_stacked_pull_request_for_the_lower_one(project: Project, base_branch: str) -> None:
+    """Nothing is stored of the lower branch, so what main's runs suspect is measured next to it."""
+    if not project.split:
+        pytest.skip("one file measures in turn")
+    project.files["perf"]["jobs"]["measure"]["with"]["screen"] = True
+    for _ in range(6):
+        assert not project.report(project.push(LEVEL)).failed
+    lower = project.commit(project.main, level=SLOWER)
+    run_git(project.folder, "update-ref", "refs/heads/lower", lower)
+    pull = project.add_pull(7, project.commit(lower, level=SLOWER), merged_level=SLOWER, base_branch=base_branch)
+    pull.base_sha = lower if base_branch == "lower" else project.main
+    run_pull(project, pull)
+    (comment,) = project.comments(7)
+    assert ("🔴 1 of 2 benchmarks got slower" in comment) == (base_branch == "main"), comment
+    assert (project.conclusion(pull.head_sha) == "failure") == (base_branch == "main")
+    assert "measured again: 1 flagged benchmark" in comment
+
+
+@pytest.mark.parametrize("fork", [False, True])
+def test_documents_alone_are_not_measured_by_default(project: Project, *, fork: bool) -> None:
+    pull = open_pull(project, level=LEVEL, fork=fork)
+    blob = run_git(project.folder, "hash-object", "-w", "--stdin", stdin="more\n")
+    listed = run_git(project.folder, "ls-tree", project.main)
+    tree = run_git(project.folder, "mktree", stdin=f"{listed}\n100644 blob {blob}\tREADME.md\n")
+    pull.head_sha = run_git(project.folder, "commit-tree", tree, "-p", project.main, "-m", "Explain")
+    run_git(project.folder, "update-ref", "refs/pull/7/head", pull.head_sha)
+    project.runner.programs = {"pytest": "#!/bin/sh\necho 'a benchmark ran' >&2\nexit 1\n"}
+    outcome = run_pull(project, pull)
+    assert "not measured: only documentation changed" in outcome.log
+    told = "Not measured: nothing that changed reaches the benchmarks"
+    assert told in outcome.log
+    if fork and not project.split:
+        assert checks(project) == []
+        return
+    assert project.conclusion(pull.head_sha) == "neutral"
+    (comment,) = project.comments(7)
+    assert told in comment
+    assert "1 file of documentation" in comment
