@@ -76,7 +76,7 @@ def judged(case: Case, folder: Path) -> Truth:
     base, head = case.write(folder)
     is_valid, breaks = case.is_running(folder, base), not case.is_running(folder, head)
     run_git(folder, "clean", "--quiet", "-fdx")
-    answer = reach(folder, base, head, run=case.run, build=case.build, by_package=False)
+    answer = reach(folder, base, head, run=case.run, build=case.build, only="suites")
     return Truth(is_valid=is_valid, breaks=breaks, why=answer.why)
 
 

@@ -25,7 +25,7 @@ from perf_culprit.model.count import as_quantity
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS: Final = 7
 MOST_ROUNDS: Final = 20
-Affected = Literal["off", "suites", "benchmarks"]
+Affected = Literal["off", "documents", "suites", "benchmarks"]
 SoughtDirection = Literal["any", "worse", "better"]
 Trace = Literal["always", "auto", "off"]
 ALWAYS: Final = "always"

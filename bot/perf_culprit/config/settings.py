@@ -285,9 +285,9 @@ class Config(PolicySettings):
         BeforeValidator(lambda value: "off" if value is False else value),  # YAML's `off`
         Field(
             description="of a pull request measure only what its [changes can reach](how-to/only-what-changed.md): "
-            "whole suites, or also packages of one suite"
+            "nothing if only documents changed, whole suites, or also packages of one suite"
         ),
-    ] = "off"
+    ] = "documents"
     time: Annotated[
         JudgedTime,
         Field(description="[judged time](measure.md#processor-time) of a benchmark that has both"),

@@ -157,9 +157,12 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
         names=names,
         part=part,
     )
-    if config.affected == "off" or names or part is not None:
+    environ = environ or {}
+    # Two commits that a person names are measured, even if they are one.
+    is_asked = config.affected == "documents" and not (asked.affected or "GITHUB_EVENT_NAME" in environ)
+    if config.affected == "off" or is_asked or names or part is not None:
         return plan
-    return _of_changes(plan, config=config, say=say, environ=environ or {})
+    return _of_changes(plan, config=config, say=say, environ=environ)
 
 
 # Other events store a run, or somebody requested it: measure everything.
@@ -175,17 +178,19 @@ def _of_changes(plan: MeasurePlan, *, config: Config, say: Say, environ: Mapping
     if len(ends) != 2 or event not in _OF_CHANGES or any(map(is_built, (*commands.also, commands.count))):
         return plan
     base, head = (git.resolve_commit(asked.repository, end) for end in ends)
-    by_package = config.affected == "benchmarks"
     answer = reach(
         asked.repository,
         base,
         head,
         run=commands.run,
         build=commands.build,
-        by_package=by_package,
+        only=config.affected,
         environment=commands.environment,
     )
-    say(f"not measured: {answer.why_not}" if answer.why is None else f"measured, since {answer.why}")
+    if answer.why is None:
+        say(f"not measured: {answer.why_not}")
+    elif config.affected != "documents":
+        say(f"measured, since {answer.why}")
     run = commands.run if answer.arguments is None else AFFECTED.sub(lambda _: str(answer.arguments), commands.run)
     return replace_commands(plan, unreached=answer.unreached, commands=replace_commands(commands, run=run))
 

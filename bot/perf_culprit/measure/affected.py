@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from perf_culprit import git
+from perf_culprit.commands.measure_requests import Affected
 from perf_culprit.errors import BotError
 from perf_culprit.measure.compiled_graphs import Cargo, Go
 from perf_culprit.measure.npm_workspaces import Npm
@@ -69,25 +70,28 @@ def reach(
     *,
     run: str,
     build: str | None,
-    by_package: bool,
+    only: Affected,
     environment: Sequence[str] = (),
 ) -> Reach:
-    """Find the part of the suite that these commits can affect; `by_package`: select its affected packages.
+    """Find the part of the suite that these commits can affect.
 
-    The language's own tool is asked in a checkout of the head, as the commands would run there.
+    For `benchmarks` and `suites` the language's own tool is asked in a checkout of the head, as the commands would run
+    there. For `documents` any file but these may affect it.
     """
+    by_package = only == "benchmarks"
     changes = git.file_changes(repository, base, head)
     paths = sorted({path for change in changes for path in (change.path, change.old_path)})
     kept = {change.path for change in changes if change.blob and change.old_blob and change.path == change.old_path}
     documents = [path for path in paths if _is_document(path)]
     others = [path for path in paths if path not in set(documents)]
+    if only == "documents" and (others or not documents):
+        return Reach(why=f"{others[0]} is no documentation" if others else "nothing changed")
     with ExitStack() as stack:
         files = Files(repository, base, head, ask=_Checkout(repository, head, environment, stack).ask)
         try:
             _refuse_changes(paths, files)
-            parts = _understood(
-                files, run, build, others=others, can_choose=by_package and AFFECTED.search(run) is not None
-            )
+            can_choose = by_package and AFFECTED.search(run) is not None
+            parts = () if only == "documents" else _understood(files, run, build, others=others, can_choose=can_choose)
             if not parts and (why := _named(files, documents, kept, f"{build or ''}\n{run}")):
                 return Reach(why=why)
             reached = {part: why for part in parts if (why := part.why(others, documents, kept))}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perf_culprit.commands.measure_requests import Affected
 from perf_culprit.measure.affected import Reach, reach
 from tests.support.git_repository import init_repository, run_git
 
@@ -103,7 +104,7 @@ def reached(
     *,
     run: str,
     build: str | None = None,
-    by_package: bool = False,
+    only: Affected = "suites",
 ) -> Reach:
     for tool in ("go", "cargo"):
         if re.search(rf"\b{tool} [a-z]", f"{build} {run}") and shutil.which(tool) is None:
@@ -111,7 +112,7 @@ def reached(
     init_repository(folder)
     base = committed(folder, before)
     head = committed(folder, after)
-    return reach(folder, base, head, run=run, build=build, by_package=by_package)
+    return reach(folder, base, head, run=run, build=build, only=only)
 
 
 MEASURED = {
@@ -293,7 +294,7 @@ def test_a_command_for_all_crates_compiles_all(tmp_path: Path) -> None:
     assert reached(tmp_path / "a", CARGO, after, run="cargo bench").why
     run = "cargo bench ${PERF_CULPRIT_AFFECTED:---workspace}"
     assert reached(tmp_path / "b", CARGO, after, run=run).why
-    assert reached(tmp_path / "c", CARGO, after, run=run, by_package=True).why is None
+    assert reached(tmp_path / "c", CARGO, after, run=run, only="benchmarks").why is None
 
 
 def test_what_a_link_leads_to_is_measured(tmp_path: Path) -> None:
@@ -302,7 +303,7 @@ def test_what_a_link_leads_to_is_measured(tmp_path: Path) -> None:
     (tmp_path / "inputs").symlink_to("docs")
     base = committed(tmp_path, {**CARGO, "docs/a.md": ""})
     head = committed(tmp_path, {"docs/a.md": "\n"})
-    assert "link" in (reach(tmp_path, base, head, run=COMMANDS["cargo"], build=None, by_package=False).why or "")
+    assert "link" in (reach(tmp_path, base, head, run=COMMANDS["cargo"], build=None, only="suites").why or "")
 
 
 def test_a_removed_source_is_reached_as_it_was(tmp_path: Path) -> None:
@@ -327,7 +328,7 @@ def test_of_a_suite_only_some_packages(tmp_path: Path, language: str) -> None:
     run, path, arguments, left = PARTS[language]
     before = {**REPOSITORIES[language], "other/test_b.py": "import lib.lone\n", "crates/lone/benches/b.rs": ""}
     after = {path: f"{before[path]}\n"}
-    answer = reached(tmp_path, before, after, run=run, by_package=True)
+    answer = reached(tmp_path, before, after, run=run, only="benchmarks")
     assert answer.arguments == arguments
     assert answer.unreached is not None
     assert left is None or answer.unreached.packages == left
@@ -336,7 +337,7 @@ def test_of_a_suite_only_some_packages(tmp_path: Path, language: str) -> None:
 
 
 def test_a_command_that_cannot_choose_measures_all(tmp_path: Path) -> None:
-    answer = reached(tmp_path, GO, {"c/c.go": "package c\n\n"}, run=COMMANDS["go"], by_package=True)
+    answer = reached(tmp_path, GO, {"c/c.go": "package c\n\n"}, run=COMMANDS["go"], only="benchmarks")
     assert (answer.arguments, answer.unreached) == (None, None)
 
 
@@ -862,3 +863,19 @@ HOSTILE: dict[str, dict[str, str]] = {
 def test_a_program_that_is_not_constant_is_measured(tmp_path: Path, name: str) -> None:
     before = {**PYTHON, **HOSTILE[name]}
     assert reached(tmp_path, before, {"src/lib/lone.py": "\n"}, run=COMMANDS["python"]).why
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        ({"README.md": "more\n"}, None),
+        ({"docs/a.md": "new\n", ".github/workflows/ci.yml": "on: push\n"}, None),
+        ({"README.md": "more\n", "a.py": "x = 2\n"}, "a.py is no documentation"),
+        ({"words.md": "other\n"}, "read.py may read words.md"),
+        ({}, "nothing changed"),
+    ],
+)
+def test_documents_alone_ask_no_tool(tmp_path: Path, after: Mapping[str, str | None], why: str | None) -> None:
+    """The command is not understood, and need not be."""
+    before = {"README.md": "text\n", "a.py": "x = 1\n", "words.md": "a\n", "read.py": "open('words.md')\n"}
+    assert reached(tmp_path, before, after, run="./no-such-tool $(date)", only="documents").why == why
