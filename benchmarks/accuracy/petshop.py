@@ -29,6 +29,7 @@ from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import TablePair, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control
+from perf_culprit.judge.one_load import load_findings
 from perf_culprit.judge.rule_ensemble import assess
 from perf_culprit.judge.rule_models import build_models
 from perf_culprit.judge.rule_options import RuleOptions
@@ -176,6 +177,10 @@ def by_violation(evidence: Sequence[Evidence]) -> Flagged:
     }
 
 
+def another_load(tables: tuple[TablePair, ...]) -> Flagged:
+    return {entry.key.metric: (0.0, 0.0) for entry in load_findings(tables)}
+
+
 @lru_cache(maxsize=1)
 def charts(tables: tuple[TablePair, ...]) -> Sequence[Evidence]:
     return control_chart.detect_counters(tables, DetectorOptions())
@@ -245,6 +250,7 @@ SINGLE, BAGGING, STACKING = (RuleOptions(ensemble=name) for name in ("single", "
 METHODS: Mapping[str, Method] = {
     "control_chart, out of control": charted,
     "control_chart, called by the policy": called,
+    "another load": another_load,
     "3 sigma": three_sigma,
     "rule_ensemble as it is": as_shipped(STACKING),
     "rules of every row, single": of_every_row(SINGLE),

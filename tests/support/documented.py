@@ -47,7 +47,7 @@ SCRIPT_BENCH: Final = """import pathlib
 def parse(text):
     return [word.upper() for word in text.split()]
 
-for _ in range(300):
+for _ in range(5000):
     parse("one two three " * 50)
 counter = pathlib.Path("COUNTER")
 n = int(counter.read_text()) if counter.exists() else 0

@@ -20,9 +20,9 @@ class Collect(
     )
     tool: Tool = "auto"
     suite: Suite = None
-    ci_log: Annotated[
-        bool, Option("--ci-log", "the files are logs of a CI job: leave time stamps, colours and group lines out")
-    ] = False
+    ci_log: Annotated[bool, Option("--ci-log", "leave out what a CI service other than GitHub adds to its logs")] = (
+        False
+    )
 
 
 class Compare(

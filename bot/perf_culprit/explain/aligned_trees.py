@@ -4,8 +4,9 @@ import dataclasses
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from msgspec.structs import replace
@@ -37,10 +38,6 @@ class Spread:
     count: int | None = None
     is_chosen: bool = False
 
-    def times(self, factor: float) -> "Spread":
-        """Return the spread of sums, scaled."""
-        return Spread(factor * self.mean, factor**2 * self.squares, None, self.count)
-
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -62,14 +59,18 @@ class Ran:
         elapsed, own = self._spreads(self.calls)
         return ObservedNode(method=method, parent=parent, elapsed=elapsed, own=own, calls=calls, ran=self)
 
-    def among_own(self, share: float) -> tuple[Spread, Spread]:
-        """Return times with and without callees over the calls that ran it, as if `share` of all calls had."""
-        elapsed, own = self._spreads(self.count)
-        return elapsed.times(share), own.times(share)
+    def among_own(self, node: "ObservedNode", share: float) -> "ObservedNode":
+        """Return it over the calls that ran it, as if `share` of all calls had."""
+        elapsed, own = self._spreads(self.count, share)
+        return dataclasses.replace(node, elapsed=elapsed, own=own)
 
-    def _spreads(self, count: int) -> tuple[Spread, Spread]:
-        sums = self.sums
-        return _spread_of_sums(sums.elapsed_ms, sums.elapsed, count), _spread_of_sums(sums.own_ms, sums.own, count)
+    def _spreads(self, count: int, share: float = 1.0) -> Iterator[Spread]:
+        sums, is_chosen = self.sums, self.count < self.calls
+        for total, squares in ((sums.elapsed_ms, sums.elapsed), (sums.own_ms, sums.own)):
+            mean = total / count
+            # Rounding of the two large terms may leave a negative number.
+            around = max(0.0, squares - total * mean)
+            yield Spread(share * mean, share**2 * around, count=count, is_chosen=is_chosen)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,11 +142,13 @@ def observed_log(log: ReadLog) -> tuple[Observed, ...]:
             repetitions=part.calls,
             nodes=tuple(
                 Ran(sums, part.calls).node(node.method, parent=node.parent, calls=node.calls / part.calls)
-                for node, sums in zip(part.tree.nodes(), _squares(part.tree).nodes, strict=True)
+                for node, sums in zip(
+                    part.tree.nodes(), _squares(part.tree).of_nodes(len(part.tree.methods)), strict=True
+                )
             ),
             methods={
                 name: Ran(sums, part.calls).node(name)
-                for method, sums in _squares(part.tree).methods.items()
+                for method, sums in _squares(part.tree).of_methods().items()
                 for name in (method.decode("utf-8", "replace"),)
             },
         )
@@ -171,10 +174,17 @@ def added_up(spreads: Sequence[Spread], *, repetitions: int) -> Spread:
     """The spread of the paths' sum. Without single values it is the maximum, as if all varied together."""
     if not spreads:
         return Spread(0.0, 0.0, (0.0,) * repetitions)
+    if len(spreads) == 1:
+        return spreads[0]
     columns = [one.values for one in spreads if one.values is not None]
     if len(columns) == len(spreads):
         return spread([sum(values) for values in zip(*columns, strict=True)])
-    return Spread(sum(one.mean for one in spreads), sum(math.sqrt(one.squares) for one in spreads) ** 2)
+    return Spread(
+        sum(one.mean for one in spreads),
+        sum(math.sqrt(one.squares) for one in spreads) ** 2,
+        count=min((one.count for one in spreads if one.count is not None), default=None),
+        is_chosen=any(one.is_chosen for one in spreads),
+    )
 
 
 def _node(node: ProfileNode, scale: Sequence[float] | None) -> ObservedNode:
@@ -215,12 +225,6 @@ def _wholes(profile: Profile) -> list[float]:
     """The samples or the total weight of each repetition."""
     roots = [node.elapsed_ms for node in profile.nodes if node.parent is None]
     return [sum((times[i] for times in roots), start=0.0) for i in range(profile.repetitions)]
-
-
-def _spread_of_sums(total: float, squares: float, count: int) -> Spread:
-    mean = total / count
-    # Rounding of the two large terms may leave a negative number.
-    return Spread(mean, max(0.0, squares - total * mean), count=count)
 
 
 # Match methods of the target to methods of the baseline with a different name.
@@ -308,7 +312,7 @@ class AlignedNode:
         return _elapsed(self.target) - _elapsed(self.baseline)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AlignedTree:
     """Parents come before children."""
 
@@ -316,7 +320,7 @@ class AlignedTree:
     target: Observed
     nodes: tuple[AlignedNode, ...]
 
-    @property
+    @cached_property
     def roots(self) -> list[int]:
         return [i for i, node in enumerate(self.nodes) if node.parent == _TOP]
 
@@ -391,26 +395,15 @@ def _as_often(
 
     Calls that did not run a method are zeros, which hide how long it takes. The load decides which methods run.
     """
-    sides = [one for one in (before, after) if one is not None]
-    ran = [one.ran for one in sides if one.ran is not None]
-    if not ran or (len(ran) == 2 and min(one.share for one in ran) == 1.0):
+    if before is None or after is None or before.ran is None or after.ran is None:
         return before, after
-    both = sum(one.share * one.calls for one in ran) / sum(one.calls for one in ran)
+    ran = (before.ran, after.ran)
+    both = sum(one.count for one in ran) / sum(one.calls for one in ran)
     error = math.sqrt(both * (1 - both) * sum(1 / one.calls for one in ran))
-    amounts = [(one.elapsed, one.own) for one in sides]
-    if len(ran) == 2 and abs(ran[0].share - ran[1].share) <= DIFFERENT_SHARES * error:
-        own = [one.among_own(both) for one in ran]
-        if all(one.count >= FEWEST_OWN for one in ran):
-            amounts = own
-    chosen = [
-        dataclasses.replace(
-            one,
-            elapsed=dataclasses.replace(elapsed, is_chosen=True),
-            own=dataclasses.replace(own, is_chosen=True),
-        )
-        for one, (elapsed, own) in zip(sides, amounts, strict=True)
-    ]
-    return (chosen[0] if before is not None else None), (chosen[-1] if after is not None else None)
+    are_few = min(one.count for one in ran) < FEWEST_OWN
+    if both == 1 or are_few or abs(ran[0].share - ran[1].share) > DIFFERENT_SHARES * error:
+        return before, after
+    return before.ran.among_own(before, both), after.ran.among_own(after, both)
 
 
 def change(before: NodeAmount | None, after: NodeAmount | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ class JudgedMethod:
     is_slower: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Searched:
     """`gains` and `own_gains`: per node the additional time beyond the common factor of all methods."""
 
@@ -70,7 +71,7 @@ class Searched:
     own_gains: Floats
     own_tests: Tests
 
-    @property
+    @cached_property
     def slowdown(self) -> float:
         """The service's gain, or at least its slower methods' gain if others compensated it."""
         losses = [

@@ -42,6 +42,8 @@ def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = No
     tested = {quantity(finding.unit) for finding in findings if finding.verdict is not Verdict.UNTESTED}
     if any(quantity(finding.unit) not in tested for finding in findings):
         present.add(Conclusion.INCONCLUSIVE)
+    if any(finding.is_other_load for finding in findings):
+        present.add(Conclusion.INCONCLUSIVE)
     if any(finding.is_of_other_benchmark for finding in findings):
         present.add(Conclusion.NOT_COMPARABLE)
     worst = next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.evidence_columns import relative
 from perf_culprit.judge.one_load import (
     MOST_UNSCALABLE,
     NOTABLE_LOAD_DIFFERENCE,
@@ -67,9 +68,12 @@ def _prepared(
 ) -> Prepared:
     details: dict[str, float] = {}
     notes = []
+    measured_change = _change_of_medians(target, runs) if loads.wrong else None
     (target, runs), skipped = scale(metric, target, runs, loads, details)
     if skipped is None and loads.unknown > MOST_UNSCALABLE:
         notes.append(because(Remark.ROWS_WITHOUT_LOAD, share=loads.unknown))
+    if measured_change is not None and skipped is None:
+        details["unscaled_change"] = measured_change
     if skipped:
         notes.append(skipped)
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
@@ -85,6 +89,11 @@ def _prepared(
         allowance=median_allowance(target, [run for run, _ in measured], longer=any(cut > 1 for _, cut in measured)),
     )
     return without_idle_time(prepared) if drop_idle else prepared
+
+
+def _change_of_medians(target: Floats, runs: Sequence[Floats]) -> float | None:
+    before, after = (side[np.isfinite(side)] for side in (np.concatenate(runs), target))
+    return relative(float(np.median(after)), float(np.median(before))) if len(before) and len(after) else None
 
 
 def cut_runs(runs: Sequence[tuple[Floats, int]]) -> tuple[tuple[Floats, ...], ...]:

@@ -11,8 +11,9 @@ from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.run_medians import RunMedians
 from perf_culprit.judge.statistic import LARGEST, SMALLEST
 from perf_culprit.judge.unit_factors import milliseconds_per
+from perf_culprit.model.finding import Evidence, Finding, Side, Verdict
 from perf_culprit.model.reason import Reason, Remark, Untested, because
-from perf_culprit.model.run import Metric
+from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.stats.load_scaling import (
     LEAST_SPEARMAN,
     FitQuality,
@@ -31,6 +32,7 @@ FEWEST_LOADED: Final = 0.5
 NOTABLE_LOAD_DIFFERENCE: Final = 0.05
 WRONG_LOAD: Final = 0.1  # of fewer baseline runs than FEWEST_LOADS: a difference that is no variation of one load
 FEWEST_LOADS: Final = 5
+LOAD: Final = "load"  # names the finding about the load
 # Range of a counter's change relative to the load's if it follows the load: a part of it, or all and some noise.
 FOLLOWED_LOAD: Final = (0.1, 1.25)
 # Percentiles between which the baseline's loads are frequent enough to predict a counter: those of its limits.
@@ -55,6 +57,10 @@ class Loads:
         """The target's median load."""
         finite = np.empty(0) if self.target is None else self.target[np.isfinite(self.target)]
         return float(np.median(finite)) if len(finite) else self.reference
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.runs))
 
     @property
     def unknown(self) -> float:
@@ -133,12 +139,33 @@ def table_loads(pair: TablePair) -> Loads:
     )
 
 
+def load_findings(tables: Sequence[TablePair]) -> list[Finding]:
+    """Return a finding per load that is another one than the baseline's. Several tables may share a driver."""
+    by_load: dict[str, Finding] = {}
+    for pair in tables:
+        loads = table_loads(pair)
+        if not loads.wrong or not isinstance(pair.load, Load) or (unit := pair.load.name or "") in by_load:
+            continue
+        name = f"offered {LOAD}" if MetricKey(pair.name, LOAD) in pair.keys else LOAD
+        by_load[unit] = Finding.judged(
+            Evidence.of(
+                key=MetricKey(pair.name, name),
+                metric=Metric(name=name, unit=unit, direction=Direction.UNKNOWN),
+                test=LOAD,
+                baseline=Side(value=loads.reference, statistic="median", count=loads.count, runs=len(loads.runs)),
+                target=Side(value=loads.level, statistic="median", count=len(pair.load.values)),
+                relative_change=loads.wrong,
+            ),
+            verdict=Verdict.UNTESTED,
+            reason=because(Untested.OTHER_LOAD, change=loads.wrong),
+        )
+    return list(by_load.values())
+
+
 def load_notes(tables: Sequence[TablePair]) -> list[Reason]:
-    """Report a different load: it is no finding about the code, but a wrong one makes its counters incomparable."""
+    """Report a smaller difference of the loads, which readers of the counters need to know."""
     loads = [table_loads(pair) for pair in tables]
-    if wrong := max((one.wrong for one in loads), key=abs, default=0.0):
-        return [because(Remark.WRONG_LOAD, change=wrong)]
-    largest = max((one.difference for one in loads), key=abs, default=0.0)
+    largest = max((one.difference for one in loads if not one.wrong), key=abs, default=0.0)
     return [because(Remark.LOAD_DIFFERS, change=largest)] if abs(largest) >= NOTABLE_LOAD_DIFFERENCE else []
 
 

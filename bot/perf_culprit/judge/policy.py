@@ -21,7 +21,7 @@ from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
 from perf_culprit.judge.new_level import settled
-from perf_culprit.judge.one_load import load_notes
+from perf_culprit.judge.one_load import load_findings, load_notes
 from perf_culprit.judge.shapes import with_shapes
 from perf_culprit.judge.single_values import single_values
 from perf_culprit.model.finding import (
@@ -89,7 +89,8 @@ def judge(
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
-        findings, notes = [*findings, *judged], [*notes, *counters.notes, *chance_notes(judged)]
+        findings = [*findings, *judged, *load_findings(counters.tables)]
+        notes += [*counters.notes, *chance_notes(judged)]
         notes += load_notes(counters.tables)
         if counter_detector in COUNTER_REMARKS:
             notes += COUNTER_REMARKS[counter_detector](counters.tables, options)
@@ -103,8 +104,6 @@ def judge(
     accepted = [_accepted(finding, baseline.accepted) for finding in findings] if baseline.accepted else findings
     if accepted != findings:
         findings, conclusion = accepted, conclusion_of(accepted, suite=assessed.suite)
-    if conclusion is Conclusion.NO_CHANGE and any(note.code is Remark.WRONG_LOAD for note in notes):
-        conclusion = Conclusion.INCONCLUSIVE
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=reading_order)),

@@ -348,6 +348,11 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.reason.code is Untested.BENCHMARK_CHANGED
 
     @property
+    def is_other_load(self) -> bool:
+        """Whether this is the load itself, and differs so much that its counters are not comparable."""
+        return self.reason.code is Untested.OTHER_LOAD
+
+    @property
     def looks_worse(self) -> bool:
         """Whether a suspected change would be a regression."""
         sign, change = self.direction.worse_sign, self.relative_change

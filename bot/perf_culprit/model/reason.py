@@ -114,6 +114,7 @@ class Untested(StrEnum):
     TOO_FEW_BASELINE_INTERVALS = "too_few_baseline_intervals"
     WITHOUT_RULES = "without_rules"
     UNUSUAL_LOAD = "unusual_load"
+    OTHER_LOAD = "other_load"
 
 
 class Remark(StrEnum):
@@ -134,7 +135,6 @@ class Remark(StrEnum):
     UNSCALED_CLOSED_LOOP = "unscaled_closed_loop"
     UNSCALED_UNSEEN_LOAD = "unscaled_unseen_load"
     LOAD_DIFFERS = "load_differs"
-    WRONG_LOAD = "wrong_load"
     LOAD_BESIDE = "load_beside"
     LOAD_BY_START = "load_by_start"
     LOAD_ON_OTHER_CLOCK = "load_on_other_clock"

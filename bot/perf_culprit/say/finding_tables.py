@@ -185,13 +185,18 @@ def _amount(shown: numbers.Quantity, side: Side, *, is_lone: bool) -> Text:
 
 
 def change_text(evidence: Evidence) -> tuple[str, str]:
-    """Return the relative change and its interval, "" if that has no width. No foreign text."""
+    """Return the relative change and its interval, "" if that has no width. No foreign text.
+
+    A counter that was scaled to another load has the change that was measured instead.
+    """
     relative_change, interval = evidence.relative_change, evidence.confidence_interval
     if relative_change is None:
         before, after = evidence.baseline, evidence.target
         from_zero = before is not None and after is not None and before.value == 0 != after.value
         return "from 0" if from_zero else NOTHING, ""
     number = numbers.percent(relative_change, signed=True)
+    if (unscaled := evidence.details.get("unscaled_change")) is not None:
+        return number, f"({numbers.percent(unscaled, signed=True)} unscaled)"
     if interval is None or interval.low == interval.high:
         return number, ""
     return number, numbers.percent_interval(interval.low, interval.high)

@@ -319,7 +319,7 @@ def _is_better(finding: Finding) -> bool:
 
 def _advice(report: Report, sections: Sections) -> str:
     match report.conclusion:
-        case Conclusion.INCONCLUSIVE if _wrong_load(report):
+        case Conclusion.INCONCLUSIVE if _other_loads(sections):
             return "Measure under the load of the baseline. If this is the new load, later runs compare with it."
         case Conclusion.INCONCLUSIVE:
             return _untested_advice(sections)
@@ -400,8 +400,10 @@ def _noisy(sections: Sections) -> list[str]:
 
 def _untestable(sections: Sections) -> list[str]:
     """Return clauses about metrics that were not comparable or could not be tested."""
-    count = sum(not (_is_blind(finding) or finding.is_of_other_benchmark) for finding in sections.untested)
-    return [*_not_comparable(sections), *([f"{share(count, sections)} could not be tested"] if count else [])]
+    told = (_is_blind(one) or one.is_of_other_benchmark or one.is_other_load for one in sections.untested)
+    count = sum(not is_told for is_told in told)
+    rest = [f"{share(count, sections)} could not be tested"] if count else []
+    return [*_not_comparable(sections), *_other_loads(sections), *rest]
 
 
 def _partly(sections: Sections) -> str:
@@ -417,15 +419,15 @@ def _not_comparable(sections: Sections) -> list[str]:
     return [f"{share(count, sections)} {told}"] if count else []
 
 
-def _wrong_load(report: Report) -> float:
-    changes = (note.arguments.get("change") for note in report.notes if note.code is Remark.WRONG_LOAD)
-    return next((change for change in changes if isinstance(change, float)), 0.0)
+def _other_loads(sections: Sections) -> list[str]:
+    """Return a clause per load that is another one: "the load rose by 27%"."""
+    changes = [one.relative_change or 0.0 for one in sections.untested if one.is_other_load]
+    return [f"the load {'rose' if change > 0 else 'fell'} by {percent(abs(change))}" for change in changes]
 
 
 def _untold(report: Report, sections: Sections) -> str:
-    if load := _wrong_load(report):
-        way = "rose" if load > 0 else "fell"
-        return f"The load {way} by {percent(abs(load))}: not comparable, or the system gets other traffic"
+    if loads := _other_loads(sections):
+        return f"T{', '.join(loads)[1:]}: not comparable, or the system gets other traffic"
     if not (sections.differing or sections.untested):
         return "Cannot tell: nothing could be compared"
     if only_diagnosis(report):

@@ -117,6 +117,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "the target has {count:# interval} that all its counters share; {minimum:,} are needed"
     ),
     Untested.TOO_FEW_BASELINE_INTERVALS: "no baseline run has {minimum:# interval} that all its counters share",
+    Untested.OTHER_LOAD: (
+        "the load differs by {change:+%}, which no run of the baseline had: measure under the same load, or the system "
+        "gets other traffic now"
+    ),
     Untested.UNUSUAL_LOAD: (
         "the target's load differs by {change:+%}, and no baseline run shows what this counter does under such a load"
     ),
@@ -145,10 +149,6 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "({lowest:,.4g} to {highest:,.4g})"
     ),
     Remark.LOAD_DIFFERS: "the target's load differs by {change:+%}",
-    Remark.WRONG_LOAD: (
-        "the target's load differs by {change:+%}, which no run of the baseline had: measure under the same load, or "
-        "the system gets other traffic now"
-    ),
     Remark.LOAD_BESIDE: "{table}: its load is that of {driver}, at the same times",
     Remark.LOAD_BY_START: "{table}: its load is that of {driver}; their clocks differ, so both count from their starts",
     Remark.LOAD_ON_OTHER_CLOCK: (

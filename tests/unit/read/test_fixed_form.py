@@ -20,10 +20,15 @@ DOCUMENTED = compile_pattern(
     rb"^(?P<time>\S+) (?P<service>\w+)/(?P<call>\w+) (?P<label>[\d.]++) (?P<method>\S++) took (?P<elapsed_us>\d+)us",
     name="p",
 )
+INSIDE = compile_pattern(
+    rb"svc=(?P<service>\w+) call=(?P<call>\w+) label=(?P<label>[\d.]+) (?P<method>\S+) took (?P<elapsed_ms>[\d.]+)ms",
+    name="inside",
+)
 LINES = {
     "labelled": b"2026-03-01 09:15:02.117 [exec-7] service=shop call=%s %s com.acme.Dao.find %s ms",
     "spring": b"2026-03-01T09:15:02Z  INFO 1 --- [shop] [exec-8] [%s-7d1e] c.acme.T : %s Dao.find %s ms",
     "p": b"2026-03-01T09:15:02 shop/%s %s com.acme.util.Class06.find took %sus",
+    "inside": b"2026-03-01 09:15 INFO svc=svc call=%s label=%s com.acme.Dao.find took %sms",
 }
 seeded = settings(derandomize=True, deadline=None, max_examples=100)
 hostile = st.binary(max_size=60) | st.sampled_from(
@@ -59,7 +64,10 @@ def logs(draw: st.DrawFn, form: bytes) -> bytes:
     return end.join(lines) + draw(st.sampled_from([b"", end]))
 
 
-@pytest.mark.parametrize("pattern", [LABELLED, load_pattern("spring"), DOCUMENTED], ids=lambda pattern: pattern.name)
+PATTERNS = [LABELLED, load_pattern("spring"), DOCUMENTED, INSIDE]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
 @seeded
 @given(st.data(), st.sampled_from([1, 3, 8_192]))
 def test_side_by_side_gives_the_part_of_the_expression_alone(
@@ -136,8 +144,8 @@ def test_what_has_no_sure_first_way_has_no_form(expression: bytes) -> None:
     assert steps_of(expression) is None
 
 
-def test_presets_and_the_documented_pattern_have_a_form() -> None:
-    for pattern in (LABELLED, load_pattern("spring"), DOCUMENTED):
+def test_presets_and_own_patterns_have_a_form() -> None:
+    for pattern in PATTERNS:
         assert pattern.expression is not None
         log = b"\n".join([LINES[pattern.name] % (b"c1", b"1.1", b"3")] * 3)
         with mock.patch.object(LinePattern, "read", lambda _, lines: [] if not lines else pytest.fail("searched")):

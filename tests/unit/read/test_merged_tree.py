@@ -142,7 +142,7 @@ def test_a_recursion_counts_once_among_a_methods_sums() -> None:
     squares = Squares()
     tree = MergedTree(squares=squares)
     tree.add(shape_of(labels, methods), methods, np.array([[10.0, 7.0, 4.0, 1.0]]))
-    assert squares.methods == {
+    assert squares.of_methods() == {
         b"walk": Sums(ran=1, elapsed_ms=10, elapsed=100, own_ms=6, own=36),
         b"find": Sums(ran=1, elapsed_ms=7, elapsed=49, own_ms=4, own=16),
     }

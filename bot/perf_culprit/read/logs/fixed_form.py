@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -121,6 +122,12 @@ def _settled(steps: Sequence[_Step], *, is_part: bool = False) -> tuple[_Step, .
             return None
         settled.append(step)
     return tuple(settled)
+
+
+def beginning(steps: Sequence[_Step]) -> bytes:
+    """Return the text that every match begins with."""
+    steps = [step for step in steps if step.kind not in {"(", ")"}]
+    return bytes(min(step.members) for step in takewhile(lambda step: not step.kind and len(step.members) == 1, steps))
 
 
 def walk(steps: Sequence[_Step], data: Bytes, at: Places, marks: dict[str, Places]) -> tuple[Places, Bools]:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.read.logs.fixed_form import Bools, Places, steps_of, walk
+from perf_culprit.read.logs.fixed_form import Bools, Places, beginning, steps_of, walk
 from perf_culprit.read.logs.log_pattern import ELAPSED, PRESETS, LinePattern, Row, load_pattern
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -139,7 +139,7 @@ def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
     """Read the lines by the pattern's fixed form, if it has one, and those that do not fit by the pattern itself."""
     padded = data + PADDING
     begins, ends = _line_places(padded, len(data) + (bool(data) and not data.endswith(b"\n")))
-    starts, lengths, fits = _fitted(padded, begins, ends - begins <= MAX_LINE_BYTES, pattern)
+    starts, lengths, fits = _fitted(padded, begins, ends, pattern)
     # Empty lines are no executions.
     left = np.flatnonzero(~fits & (ends > begins))
     lines = [data[begin:end] for begin, end in zip(begins[left].tolist(), ends[left].tolist(), strict=True)]
@@ -195,12 +195,23 @@ def _line_places(padded: bytes, size: int) -> tuple[Places, Places]:
     return np.concatenate([[0], ends[:-1] + 1])[: len(ends)].astype(np.intp), ends
 
 
-def _fitted(padded: bytes, begins: Places, usable: Bools, pattern: LinePattern) -> tuple[Places, Places, Bools]:
+def _first_places(padded: bytes, begins: Places, ends: Places, text: bytes) -> Places:
+    """Return each line's first place with the text, where a match begins first; the line's beginning if it lacks it."""
+    lines = zip(begins.tolist(), ends.tolist(), strict=True)
+    first = np.array([padded.find(text, begin, end) for begin, end in lines], np.intp)
+    return np.where(first < 0, begins, first)
+
+
+def _fitted(padded: bytes, begins: Places, ends: Places, pattern: LinePattern) -> tuple[Places, Places, Bools]:
     """Return the starts and lengths of the fields in lines of the fixed form, and which lines fit it."""
     fits = np.zeros(len(begins), bool)
+    usable = ends - begins <= MAX_LINE_BYTES
     names = pattern.fields
     starts, lengths = [np.empty((len(names), 0), np.intp)], [np.empty((len(names), 0), np.intp)]
-    steps = None if pattern.expression is None else steps_of(pattern.expression.pattern)
+    expression = b"" if pattern.expression is None else pattern.expression.pattern
+    steps = steps_of(expression) if expression else None
+    if steps and not expression.startswith(b"^") and (text := beginning(steps)):
+        begins = _first_places(padded, begins, ends, text)
     data = np.frombuffer(padded, np.uint8)
     for tile in tiles(len(begins)):
         marks: dict[str, Places] = {}

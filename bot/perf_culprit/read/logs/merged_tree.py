@@ -3,19 +3,17 @@
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from itertools import repeat
-from typing import Final, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perf_culprit.model.call_tree import CallNode
-
-_Key = TypeVar("_Key", int, bytes)
+from perf_culprit.read.logs.fixed_form import Places
+from perf_culprit.stats.ragged import Floats
 
 # The structure of one service call: labels show which execution called which.
 
@@ -83,84 +81,89 @@ _remembered: Final = lru_cache(MOST_REMEMBERED)(_shape_of)
 # The test of two revisions needs to know how the calls of a service vary, so a merged tree also keeps squares.
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(NamedTuple):
     """Sums over the calls that ran a path or a method: their number, times with and without callees, and squares."""
 
-    ran: float = 0.0
-    elapsed_ms: float = 0.0
-    elapsed: float = 0.0
-    own_ms: float = 0.0
-    own: float = 0.0
-
-    def plus(self, other: "Sums") -> "Sums":
-        return Sums(
-            self.ran + other.ran,
-            self.elapsed_ms + other.elapsed_ms,
-            self.elapsed + other.elapsed,
-            self.own_ms + other.own_ms,
-            self.own + other.own,
-        )
+    ran: float
+    elapsed_ms: float
+    elapsed: float
+    own_ms: float
+    own: float
 
 
-NO_CALLS: Final = Sums()
+def _no_sums() -> Floats:
+    return np.zeros((0, len(Sums._fields)))
 
 
 @dataclass(kw_only=True, slots=True)
 class Squares:
-    """Sums per node, and per method over all its paths. A call adds the total of a path's executions in it."""
+    """Sums by node, and by method over all its paths; `rows`: each method's row. Rows beyond the last node are unused.
 
-    nodes: list[Sums] = field(default_factory=list)
-    methods: dict[bytes, Sums] = field(default_factory=dict)
+    A call adds the total of a path's executions in it.
+    """
 
-    def grow(self, nodes: int) -> None:
-        self.nodes.extend(repeat(NO_CALLS, nodes - len(self.nodes)))
+    nodes: Floats = field(default_factory=_no_sums)
+    methods: Floats = field(default_factory=_no_sums)
+    rows: dict[bytes, int] = field(default_factory=dict)
 
-    def add(self, shape: Shape, nodes: Sequence[int], methods: Sequence[bytes], times_ms: NDArray[np.float64]) -> None:
+    def add(self, shape: Shape, nodes: Sequence[int], methods: Sequence[bytes], times_ms: Floats) -> None:
         """Add calls of one shape. Execution i, of `methods[i]`, belongs to node `nodes[i]`."""
         own_ms = times_ms.copy()
         for execution, parent in enumerate(shape.parents):
             if parent >= 0:
                 own_ms[:, parent] -= times_ms[:, execution]
-        for node, sums in _summed(nodes, times_ms, own_ms):
-            self.nodes[node] = self.nodes[node].plus(sums)
+        self.nodes = _plus(self.nodes, *_summed(nodes, times_ms, own_ms))
         # A recursion's elapsed time counts once.
-        for method, sums in _summed(methods, times_ms * np.array(shape.is_outer), own_ms):
-            self.methods[method] = self.methods.get(method, NO_CALLS).plus(sums)
+        outer_ms = times_ms * np.array(shape.is_outer)
+        self.methods = _plus(self.methods, *_summed(self._rows_of(methods), outer_ms, own_ms))
 
     def take_in(self, nodes: Sequence[int], other: "Squares") -> None:
         """Add `other`'s sums; its node i is node `nodes[i]` here."""
-        for node, sums in zip(nodes, other.nodes, strict=True):
-            self.nodes[node] = self.nodes[node].plus(sums)
-        for method, sums in other.methods.items():
-            self.methods[method] = self.methods.get(method, NO_CALLS).plus(sums)
+        self.nodes = _plus(self.nodes, nodes, other.nodes[: len(nodes)])
+        self.methods = _plus(self.methods, self._rows_of(other.rows), other.methods[: len(other.rows)])
 
-    def take_together(self, node: int, other: Sums) -> None:
+    def take_together(self, node: int, other: Floats) -> None:
         """Add a pruned path to the node for rare paths, as if fully correlated: the upper bound of their variation.
 
         All calls count as having run it.
         """
-        rare = self.nodes[node]
-        together = (math.sqrt(rare.elapsed) + math.sqrt(other.elapsed)) ** 2
-        elapsed_ms = rare.elapsed_ms + other.elapsed_ms
+        rare, more = Sums(*self.nodes[node].tolist()), Sums(*other.tolist())
+        together = (math.sqrt(rare.elapsed) + math.sqrt(more.elapsed)) ** 2
+        elapsed_ms = rare.elapsed_ms + more.elapsed_ms
         self.nodes[node] = Sums(math.inf, elapsed_ms, together, elapsed_ms, together)
 
+    def of_nodes(self, count: int) -> list[Sums]:
+        return [Sums(*row) for row in self.nodes[:count].tolist()]
+
+    def of_methods(self) -> dict[bytes, Sums]:
+        return {method: Sums(*self.methods[row].tolist()) for method, row in self.rows.items()}
+
+    def _rows_of(self, methods: Iterable[bytes]) -> list[int]:
+        return [self.rows.setdefault(method, len(self.rows)) for method in methods]
+
     def __copy__(self) -> "Squares":
-        return Squares(nodes=[*self.nodes], methods={**self.methods})
+        return Squares(nodes=self.nodes.copy(), methods=self.methods.copy(), rows={**self.rows})
 
 
-def _summed(
-    keys: Sequence[_Key], times_ms: NDArray[np.float64], own_ms: NDArray[np.float64]
-) -> Iterator[tuple[_Key, Sums]]:
-    """Sum the (calls, lines) times of the lines with one key."""
-    places: dict[_Key, int] = {}
-    which = np.array([places.setdefault(key, len(places)) for key in keys])
+def _plus(table: Floats, rows: Sequence[int] | Places, sums: Floats) -> Floats:
+    """Add to rows of the table, each at most once; a row beyond its end makes it twice as long."""
+    missing = max(rows, default=-1) + 1 - len(table)
+    if missing > 0:
+        table = np.concatenate([table, np.zeros((max(missing, len(table)), table.shape[1]))])
+    table[np.asarray(rows, np.intp)] += sums
+    return table
+
+
+def _summed(rows: Sequence[int], times_ms: Floats, own_ms: Floats) -> tuple[Places, Floats]:
+    """Return the distinct rows, and the sums of the (calls, lines) times of the lines with one row."""
+    which = np.array(rows, np.intp)
     order = np.argsort(which, kind="stable")
-    firsts = np.searchsorted(which[order], np.arange(len(places)))
+    which = which[order]
+    firsts = np.flatnonzero(np.diff(which, prepend=-1))
     elapsed, own = (np.add.reduceat(one[:, order], firsts, axis=1) for one in (times_ms, own_ms))
-    sums = [one.sum(axis=0).tolist() for one in (elapsed, elapsed**2, own, own**2)]
-    for key, *numbers in zip(places, *sums, strict=True):
-        yield key, Sums(float(len(times_ms)), *numbers)
+    ran = np.full(len(firsts), float(len(times_ms)))
+    sums = [one.sum(axis=0) for one in (elapsed, elapsed**2, own, own**2)]
+    return which[firsts], np.column_stack([ran, *sums])
 
 
 # A merged tree has a node per path of methods, in flat lists, so that its depth is not limited.
@@ -193,7 +196,7 @@ class MergedTree:
     rare: dict[bytes, tuple[int, float, float]] = field(default_factory=dict)
     pruned: int = 0
 
-    def add(self, shape: Shape, methods: Sequence[bytes], times_ms: NDArray[np.float64]) -> None:
+    def add(self, shape: Shape, methods: Sequence[bytes], times_ms: Floats) -> None:
         """Add calls of one shape; `times_ms[c, i]` is execution i in call c."""
         index = self.index
         nodes = [_TOP] * len(methods)
@@ -235,7 +238,7 @@ class MergedTree:
                 own_ms[parent] -= self.elapsed_ms[i]
         kept = set(sorted(range(len(weights)), key=lambda i: (-weights[i], i))[:keep])
         tree = MergedTree(
-            squares=None if self.squares is None else Squares(),
+            squares=None if self.squares is None else Squares(nodes=np.zeros_like(self.squares.nodes)),
             rare={**self.rare},
             pruned=self.pruned + len(weights) - len(kept),
         )
@@ -257,12 +260,14 @@ class MergedTree:
             tree.longest_ms[node] = max(tree.longest_ms[node], self.longest_ms[i])
             if tree.squares is not None and self.squares is not None:
                 if i in kept:
-                    tree.squares.nodes[node] = tree.squares.nodes[node].plus(self.squares.nodes[i])
+                    tree.squares.nodes[node] += self.squares.nodes[i]
                 else:
                     tree.squares.take_together(node, self.squares.nodes[i])
         if tree.squares is not None and self.squares is not None:
             remaining = {*tree.methods} - {RARE}
-            tree.squares.methods = {name: one for name, one in self.squares.methods.items() if name in remaining}
+            rows = {name: row for name, row in self.squares.rows.items() if name in remaining}
+            tree.squares.methods = self.squares.methods[np.array([*rows.values()], np.intp)]
+            tree.squares.rows = {name: row for row, name in enumerate(rows)}
         if len(tree.rare) > MAX_RARE:
             tree.rare = _most(tree.rare)
         return tree
@@ -293,8 +298,6 @@ class MergedTree:
         self.calls.append(0)
         self.elapsed_ms.append(0.0)
         self.longest_ms.append(0.0)
-        if self.squares is not None:
-            self.squares.grow(node + 1)
         return node
 
     def nodes(self) -> tuple[CallNode, ...]:

@@ -6,9 +6,15 @@ from typing import Final
 from perf_culprit.read.results.source import LargeFile, Source
 
 # GitHub's and GitLab's time stamps; in GitLab's the stream follows.
-STAMP: Final = re.compile(r"\ufeff?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z (?:[0-9A-F]{2}[OE][ +])?")
+STAMP: Final = re.compile(
+    r"\ufeff?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z(?:$| (?:[0-9A-F]{2}[OE][ +])?)"
+)
 # `gh run view --log` prefixes the job and the step.
 COLUMNS: Final = re.compile(r"(?P<job>[^\t]{0,500})\t[^\t]{0,500}\t(?=\ufeff?[0-9]{4}-)")
+# Only GitHub's stamps have seven digits after the point.
+GITHUB_LINE: Final = re.compile(rf"(?:{COLUMNS.pattern})?\ufeff?[0-9]{{4}}-[0-9-]{{5}}T[0-9:]{{8}}\.[0-9]{{7}}Z(?: |$)")
+# GitHub does not stamp what a tool prints after a lone carriage return.
+STAMPED_SHARE: Final = 0.9
 COLOUR: Final = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
 MARKS: Final = re.compile(
     r"##\[(?:group|endgroup|section|command|debug|notice|warning|error)\].{0,100000}"
@@ -36,3 +42,13 @@ def plain_log(source: Source) -> Source:
             "give the log of one: gh run view --log --job ID",
         )
     return Source(source.name, "\n".join(kept).encode(), source.is_on_disk)
+
+
+def plain_github_log(source: Source) -> Source:
+    """Return the file, without time stamps, colours and group lines if GitHub's stamps begin nearly all its lines."""
+    text = source.head()
+    if GITHUB_LINE.match(text.lstrip().partition("\n")[0].rstrip()) is None:
+        return source
+    lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()]
+    stamped = sum(GITHUB_LINE.match(line) is not None for line in lines)
+    return plain_log(source) if stamped >= STAMPED_SHARE * len(lines) else source

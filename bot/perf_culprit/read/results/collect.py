@@ -13,7 +13,7 @@ from perf_culprit.errors import DataError, TooLargeError, listed
 from perf_culprit.model.run import Direction, Environment, FileRead, MetricKey, Run
 from perf_culprit.progress import doing
 from perf_culprit.read.format_reader import first_match
-from perf_culprit.read.results.ci_log import plain_log
+from perf_culprit.read.results.ci_log import plain_github_log, plain_log
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.input_files import Input, read_inputs
 from perf_culprit.read.results.merge import Read, join_executions, join_parts, merge
@@ -152,7 +152,7 @@ class Reading:
     `directions`: the configured directions of metrics whose file states none. `environment`: this machine's, which
     completes the files' facts unless they show that they were measured elsewhere or hours ago. Pass
     `machine_environment()` only in the job that measured. `stdin`: the stream that `-` names.
-    `is_ci_log`: the files are logs of a CI service.
+    `is_ci_log`: the files are logs of a CI service. GitHub's are recognised without it.
     """
 
     tool: str = AUTO
@@ -178,8 +178,8 @@ class Reading:
         readers = readers_for(self.tool)
         reads: list[Read] = []
         skipped: list[DataError] = []
-        if self.is_ci_log:
-            inputs = [replace(entry, sources=tuple(map(plain_log, entry.sources))) for entry in inputs]
+        plain = plain_log if self.is_ci_log else plain_github_log
+        given, inputs = inputs, [replace(entry, sources=tuple(map(plain, entry.sources))) for entry in inputs]
         for entry in inputs:
             doing(f"reading {entry.sources[0].place}" if entry.sources else "reading")
             recognised, unknown = _read(entry, readers, is_named=self.tool != AUTO)
@@ -192,9 +192,9 @@ class Reading:
             raise _nothing(inputs, reads, skipped)
         if tell is not None:
             tell([_file_read(read) for read in reads])
-        return merge(
-            reads, suite=self.suite, commit=commit, environment=self.environment, notes=_skipped_notes(skipped)
-        )
+        # A log was written elsewhere.
+        environment = self.environment if list(given) == inputs else None
+        return merge(reads, suite=self.suite, commit=commit, environment=environment, notes=_skipped_notes(skipped))
 
 
 AS_IT_IS: Final = Reading()

@@ -245,4 +245,8 @@ def unknown_format(source: Source) -> DataError:
             f"{empty}: no benchmark was measured",
             "check the output of the benchmark step: a filter may match nothing, or every benchmark failed",
         )
-    return source.error(UNKNOWN, "name the tool that wrote it, or see docs/formats.md for what can be read")
+    return source.error(
+        UNKNOWN,
+        "name the tool that wrote it (--tool), or see docs/formats.md for what can be read; "
+        "a CI job's log is read with perf-culprit collect --ci-log",
+    )

@@ -154,5 +154,15 @@ def test_unchanged_methods_of_few_calls_are_not_slower(tmp_path: Path) -> None:
     assert sum(bool(slower_methods(tmp_path, 10.0, 10.0, seed)) for seed in range(60)) < 5
 
 
+def test_p_values_of_unchanged_methods_of_few_calls_are_not_small(tmp_path: Path) -> None:
+    p_values = []
+    for seed in range(40):
+        logs = [written(tmp_path / f"{side}.log", rare(10.0), calls=400, seed=2 * seed + side) for side in range(2)]
+        (service,) = compare_logs(*logs).services
+        p_values += [one.p_value for one in service.nodes if one.method == "Shop.report"]
+    # The number of executions, not of all calls, is what the test is over. Six of 40 at 5% happen once in 100 times.
+    assert sum(p_value < 0.05 for p_value in p_values if p_value is not None) < 6
+
+
 def test_a_method_that_more_calls_run_is_slower(tmp_path: Path) -> None:
     assert "Shop.report" in slower_methods(tmp_path, 10.0, 10.0, 1, share=0.8)
