@@ -131,9 +131,9 @@ class SkipConfig(Section):
             "the measuring job's `if` says the same",
         ),
     ] = "[skip perf]"
-    label: Annotated[
-        str | None, Field(min_length=1, max_length=50, description="the same for one with this label")
-    ] = "perf: off"
+    label: Annotated[str | None, Field(min_length=1, max_length=50, description="the same for one with this label")] = (
+        "perf: off"
+    )
 
 
 class BisectConfig(Section):

@@ -318,9 +318,7 @@ class Host(Protocol):
 
     def read_pull_request(self, *, number: int) -> PullRequestState: ...
 
-    def find_skip(
-        self, *, number: int, event: Mapping[str, Any], title: str | None, label: str | None
-    ) -> Skip | None:
+    def find_skip(self, *, number: int, event: Mapping[str, Any], title: str | None, label: str | None) -> Skip | None:
         """Return who switched a pull request off, by a text in its title or a label. An event has the state before."""
 
     def is_current(self, pull_request: PullRequest) -> bool:

@@ -84,12 +84,12 @@ def reach(
     kept = {change.path for change in changes if change.blob and change.old_blob and change.path == change.old_path}
     documents = [path for path in paths if _is_document(path)]
     others = [path for path in paths if path not in set(documents)]
-    if only == "documents" and (others or not documents):
-        return Reach(why=f"{others[0]} is no documentation" if others else "nothing changed")
     with ExitStack() as stack:
         files = Files(repository, base, head, ask=_Checkout(repository, head, environment, stack).ask)
         try:
             _refuse_changes(paths, files)
+            if only == "documents":
+                _refuse_sources(documents, others)
             can_choose = by_package and AFFECTED.search(run) is not None
             parts = () if only == "documents" else _understood(files, run, build, others=others, can_choose=can_choose)
             if not parts and (why := _named(files, documents, kept, f"{build or ''}\n{run}")):
@@ -138,6 +138,11 @@ def _refuse_changes(paths: Sequence[str], files: Files) -> None:
     for path in paths:
         if files.is_linked(path):
             raise UnknownError(f"{path} is or lies behind a link or a submodule")
+
+
+def _refuse_sources(documents: Sequence[str], others: Sequence[str]) -> None:
+    if others or not documents:
+        raise UnknownError(f"{others[0]} is no documentation" if others else "nothing changed")
 
 
 def _understood(
