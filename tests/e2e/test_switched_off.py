@@ -154,7 +154,7 @@ def test_a_title_can_be_refused(project: Project) -> None:
 
 
 def test_dependabot_gets_a_comment_where_the_job_lists_its_permissions(project: Project) -> None:
-    """By default its token may only read, and GitHub gives it the permissions that a job lists."""
+    """Its token may only read by default. GitHub adds the permissions that a job lists."""
     pull = open_pull(project)
     pull.author, pull.head_branch = "dependabot[bot]", "dependabot/pip/numpy-2.4"
     run_pull(project, pull)
@@ -182,7 +182,7 @@ def test_dependabot_in_a_job_without_permissions_is_told_what_it_lacks(project: 
 
 @pytest.mark.parametrize("level", [SLOWER, 2 * SLOWER], ids=["0%", "+100%"])
 def test_a_stacked_pull_request_is_compared_with_the_branch_that_it_goes_to(project: Project, level: int) -> None:
-    """From the default branch it would be +50% and +200%."""
+    """Compared with the default branch, it would be 50% and 200% slower."""
     lower = project.commit(project.main, level=SLOWER)
     run_git(project.folder, "update-ref", "refs/heads/lower", lower)
     pull = project.add_pull(7, project.commit(lower, level=level), merged_level=level, base_branch="lower")

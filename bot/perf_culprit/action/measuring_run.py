@@ -239,8 +239,8 @@ def _switched_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
     if run.cause != "pull_request" or run.request is not None:
         return []
     skip, event = job.inputs.config.skip, job.context.event
-    found = [host.find_skip(number=pull.number, event=event, title=skip.title, label=skip.label) for pull in pulls]
-    return [one for one in found if one is not None]
+    each = (host.find_skip(number=pull.number, event=event, title=skip.title, label=skip.label) for pull in pulls)
+    return [one for one in each if one is not None]
 
 
 def _leave_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], off: Sequence[Skip]) -> int:

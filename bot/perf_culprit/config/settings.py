@@ -285,7 +285,7 @@ class Config(PolicySettings):
         BeforeValidator(lambda value: "off" if value is False else value),  # YAML's `off`
         Field(
             description="of a pull request measure only what its [changes can reach](how-to/only-what-changed.md): "
-            "nothing if only documents changed, whole suites, or also packages of one suite"
+            "code alone, whole suites, or also packages"
         ),
     ] = "documents"
     time: Annotated[
