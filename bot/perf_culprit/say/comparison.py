@@ -44,6 +44,7 @@ from perf_culprit.say.document import (
 )
 from perf_culprit.say.finding_tables import (
     ACCEPTED,
+    CERTAIN,
     SEEN,
     WHY,
     budgets_table,
@@ -298,11 +299,16 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     # If the headline or the advice counts them, a terminal need not show them.
     quiet = Shown.NOT if report.conclusion is Conclusion.NO_CHANGE else Shown.TITLE
     above = {one.key for one in moved(sections)}
-    differing = () if above.issuperset(one.key for one in sections.differing) else sections.differing
+    differing = sections.differing
+    differs = Shown.NOT if above.issuperset(one.key for one in differing) else Shown.TITLE
+    visible = (*sections.changed, *sections.suspected)
+    full = Shown.LIST if sections.beside else Shown.NOT
+    called = [one for shown in visible for one in (shown, *sections.beside.get(shown.key, ()))]
     tables = (
+        (called, "change in full" if len(called) == 1 else "changes in full", full, CERTAIN),
         (sections.accepted, "accepted", Shown.LIST, ACCEPTED),
         (sections.unjudged, "not judged", Shown.TABLE, None),
-        (differing, "that differ" if len(differing) > 1 else "that differs", Shown.TITLE, None),
+        (differing, "that differ" if len(differing) > 1 else "that differs", differs, None),
         (sections.untested, untested_words(sections), Shown.LIST, WHY),
         (sections.refuted, "refuted", Shown.LIST, WHY),
         (sections.not_seen, "with no change seen", quiet, SEEN),

@@ -310,10 +310,10 @@ def comparison(finding: Finding) -> str:
     """Return a word or two for a table: "slower" only if time is measured."""
     if finding.reason.code is VerdictReason.LEFT_CATEGORY:
         return "left its category"
-    return word((finding,), better=_is_better(finding))
+    return word((finding,), better=is_better(finding))
 
 
-def _is_better(finding: Finding) -> bool:
+def is_better(finding: Finding) -> bool:
     return finding.verdict is Verdict.IMPROVEMENT or (finding.verdict is Verdict.SUSPECTED and not finding.looks_worse)
 
 
