@@ -9,7 +9,7 @@ from msgspec import structs
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
-from perf_culprit.model.run import OF_ONE_MACHINE, EnvironmentChange, MetricKey, is_package
+from perf_culprit.model.run import EnvironmentChange, MetricKey
 from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, untraced, where_to_look
 from perf_culprit.say.charts import strips
 from perf_culprit.say.document import (
@@ -28,7 +28,6 @@ from perf_culprit.say.document import (
     Node,
     Paragraph,
     Part,
-    Prose,
     Role,
     Row,
     Shown,
@@ -72,6 +71,7 @@ UNPROVEN: Final = (
     Remark.NO_PROOF_WITHOUT_BUDGET,
 )
 HISTORY: Final = (Remark.RUNS_NEEDED, Remark.RUNS_PROVE_NOTHING)
+USUAL_DETECTOR: Final = "anova"
 FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
 
 
@@ -126,7 +126,7 @@ def comparison_document(report: Report, options: PageOptions) -> Document:
         *_prediction_folds(report),
         *_results(report, sections),
         *_outside(sections),
-        _judgement(report, sections, options),
+        *_judgement(report, sections, options),
         Footer(parts=tuple(_footer(report, options))),
     ]
     job, file = Link(Safe("job summary"), options.run_url), Link(Name("report.json"), options.report_url)
@@ -363,12 +363,12 @@ def _outside(sections: Sections) -> Iterator[Fold]:
         yield Fold(summary=Safe(outside_title(sections, len(findings))), parts=(outside_table(sections),))
 
 
-# How the report was judged: the choice of the baseline, notes on the data, and the rules.
+# How the report was judged: the choice of the baseline, notes on the data, and the settings that are not the default.
 
 _CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseline", "why"))
 
 
-def _judgement(report: Report, sections: Sections, options: PageOptions) -> Fold:
+def _judgement(report: Report, sections: Sections, options: PageOptions) -> Iterator[Fold]:
     summary, parts = ["How this was judged"], list[Part]()
     noted = [
         words("{}: {}", _named(finding, sections), worded(note)) for finding in sections.all for note in finding.notes
@@ -383,11 +383,12 @@ def _judgement(report: Report, sections: Sections, options: PageOptions) -> Fold
         summary.append(counted(total, "note"))
     if report.choices:
         parts.append(_choices(report, options))
-    facts = list(_facts(report))
-    parts.append(Bullets(items=facts, total=len(facts), title=Safe("Settings and machine"), shown=Shown.NOT))
+    if facts := list(_differing_settings(report)):
+        parts.append(Bullets(items=facts, total=len(facts), title=Safe("Settings"), shown=Shown.NOT))
     if report.baseline_runs:
         summary.append(counted(report.baseline_runs, "baseline run"))
-    return Fold(summary=Safe(" · ".join(summary)), parts=tuple(parts))
+    if parts:
+        yield Fold(summary=Safe(" · ".join(summary)), parts=tuple(parts))
 
 
 def _choices(report: Report, options: PageOptions) -> Table:
@@ -399,22 +400,15 @@ def _choices(report: Report, options: PageOptions) -> Table:
     return table(_CHOICES, report.choices, row, title=Safe("How the baseline was chosen"), shown=Shown.NOT)
 
 
-def _facts(report: Report) -> Iterator[Text]:
+def _differing_settings(report: Report) -> Iterator[Text]:
+    """Yield what is not as by default. The footer has the rates and the minimum effect."""
     settings = report.settings
-    yield words("detector: {}", Name(settings.detector))
-    yield Safe(f"proven: at most {percent(settings.proven)} of unchanged runs have any such finding")
-    yield Safe(f"suspected: at most {percent(settings.suspected)}")
+    if settings.detector != USUAL_DETECTOR:
+        yield words("detector: {}", Name(settings.detector))
     if settings.looks > 1:
         yield Safe(f"{settings.looks:,} looks at growing numbers share both rates")
-    yield Safe(f"minimum effect: {percent(settings.minimum_effect)}")
-    yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
-    # A machine's name is useless to readers, but can reveal a network to others.
-    components = {name: value for name, value in report.environment.components.items() if name not in OF_ONE_MACHINE}
-    for name, value in sorted(components.items()):
-        if not is_package(name):
-            yield words("{}: {}", Prose(name, 40), Name(value))
-    if packages := sum(map(is_package, components)):
-        yield Safe(f"packages in lock files: {packages:,}")
+    if settings.fail != settings.minimum_effect:
+        yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
 
 
 def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
@@ -425,9 +419,7 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
         yield Safe(cost)
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
         yield joined(", ", machine)
-    yield words("detector {}", Name(settings.detector, 40))
-    looks = f", shared by {settings.looks:,} looks" if settings.looks > 1 else ""
-    yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}{looks}")
+    yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
     yield from _origin(options, "measured")
 

@@ -203,7 +203,7 @@ class Table:
     def for_page(self, most: int) -> tuple[list[Column], list[Sequence[Text]]]:
         """Return the columns that a page shows, and the cells of the first rows."""
         is_shown = [column.on_page for column in self.columns]
-        rows = [list(compress(row.cells, is_shown)) for row in self.first(most)]
+        rows: list[Sequence[Text]] = [list(compress(row.cells, is_shown)) for row in self.first(most)]
         return list(compress(self.columns, is_shown)), rows
 
 

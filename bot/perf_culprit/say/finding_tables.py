@@ -352,7 +352,7 @@ def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Te
     rows = (*called, *more)
     place = _shared_place([one.key.benchmark for one in rows])
     with_metric = sections.several_metrics and (len({one.key.metric for one in rows}) > 1 or len(rows) == 1)
-    shared = [words("In {}", Name(place))] if place else []
+    shared: list[Text] = [words("In {}", Name(place))] if place else []
     shared += [Prose(rows[0].key.metric, METRIC_LIMIT)] if sections.several_metrics and not with_metric else []
 
     def row(finding: Finding) -> Row:
