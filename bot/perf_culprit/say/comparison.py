@@ -28,6 +28,7 @@ from perf_culprit.say.document import (
     Node,
     Paragraph,
     Part,
+    Prose,
     Role,
     Row,
     Shown,
@@ -79,6 +80,8 @@ FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
 class PageOptions:
     """`marker` is printed as the first line. A comment links only to these addresses.
 
+    With a `pull_request`, a line above the verdict names it, its repository and the `date`.
+
     `is_advice`: the pull request author's code measured itself, so nothing shown is independent of it. `has_check`:
     whether something fails where this is shown.
     """
@@ -87,6 +90,8 @@ class PageOptions:
     run_url: str | None = None
     report_url: str | None = None
     repository_url: str | None = None
+    pull_request: int | None = None
+    date: str = ""
     is_advice: bool = False
     has_check: bool = True
 
@@ -105,6 +110,7 @@ def render_short(report: Report) -> str:
 def comparison_document(report: Report, options: PageOptions) -> Document:
     sections = split(report)
     nodes: list[Node] = [
+        *head_line(options),
         _heading(report, sections),
         paragraph(_next_step(report, sections, options)),
         *_origin_of_change(report, options),
@@ -131,6 +137,15 @@ def comparison_document(report: Report, options: PageOptions) -> Document:
     ]
     job, file = Link(Safe("job summary"), options.run_url), Link(Name("report.json"), options.report_url)
     return Document(nodes=tuple(nodes), more_at=words("the {} or {}", job, file), marker=options.marker)
+
+
+def head_line(options: PageOptions) -> tuple[Footer, ...]:
+    """Name the comment's place and day, because mails and pictures of it do not."""
+    url, number = options.repository_url, options.pull_request
+    if url is None or number is None:
+        return ()
+    repository = Link(Prose("/".join(url.split("/")[-2:])), url)
+    return (Footer(parts=(repository, Link(Safe(f"#{number}"), f"{url}/pull/{number}"), Safe(options.date))),)
 
 
 def _heading(report: Report, sections: Sections) -> Heading:
@@ -405,8 +420,6 @@ def _differing_settings(report: Report) -> Iterator[Text]:
     settings = report.settings
     if settings.detector != USUAL_DETECTOR:
         yield words("detector: {}", Name(settings.detector))
-    if settings.looks > 1:
-        yield Safe(f"{settings.looks:,} looks at growing numbers share both rates")
     if settings.fail != settings.minimum_effect:
         yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
 
@@ -419,7 +432,8 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
         yield Safe(cost)
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
         yield joined(", ", machine)
-    yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}")
+    looks = f", shared by {settings.looks:,} looks" if settings.looks > 1 else ""
+    yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}{looks}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
     yield from _origin(options, "measured")
 

@@ -49,7 +49,7 @@ from perf_culprit.say.document import (
     table,
     words,
 )
-from perf_culprit.say.headlines import CHANGE_POINT, comparison, is_better
+from perf_culprit.say.headlines import CHANGE_POINT, MANIFOLD, comparison, is_better
 from perf_culprit.say.inert import NO_BREAK, SENTENCE_LIMIT, Safe, unbroken
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import worded
@@ -310,6 +310,8 @@ def changed_columns(name: Column) -> tuple[Column, ...]:
 
 def changed_cells(name: Text, finding: Finding) -> tuple[Text, ...]:
     change, interval = map(unbroken, change_text(finding))
+    if MANIFOLD <= (finding.relative_change or 0.0) < math.inf:
+        change = Safe(f"\N{MULTIPLICATION SIGN}{numbers.significant(1 + (finding.relative_change or 0.0))}")
     is_bold = finding.verdict in CALLED | {Verdict.DIFFERS} and change != NOTHING
     told = (_certainty(finding), _trend(finding), _figures(finding))
     return _dot(finding), Strong(change) if is_bold else change, interval, name, _levels(finding), *told
@@ -351,13 +353,16 @@ def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Te
     kept = len(columns) if called else columns.index(_RATE)
     rows = (*called, *more)
     place = _shared_place([one.key.benchmark for one in rows])
-    with_metric = sections.several_metrics and (len({one.key.metric for one in rows}) > 1 or len(rows) == 1)
+    metrics = {one.key.metric for one in rows} if sections.several_metrics else set()
     shared: list[Text] = [words("In {}", Name(place))] if place else []
-    shared += [Prose(rows[0].key.metric, METRIC_LIMIT)] if sections.several_metrics and not with_metric else []
+    # A single row is named in full.
+    if is_shared := len(metrics) == 1 and len(rows) > 1:
+        shared.append(Prose(rows[0].key.metric, METRIC_LIMIT))
 
     def row(finding: Finding) -> Row:
         key = finding.key
-        name = metric_name(MetricKey(key.benchmark[len(place) :], key.metric), with_metric=with_metric)
+        short = MetricKey(key.benchmark[len(place) :], key.metric)
+        name = metric_name(short, with_metric=bool(metrics) and not is_shared)
         return Row(changed_cells(name, finding)[:kept], TONES[finding.verdict])
 
     title = joined(", ", shared) if title is None and shared else title

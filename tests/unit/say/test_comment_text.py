@@ -11,6 +11,7 @@ from perf_culprit.say.comment import (
     COMMENT_LIMIT_CHARACTERS,
     SUMMARY_LIMIT_BYTES,
     check_texts,
+    render_joint,
     render_markdown,
     render_summary,
 )
@@ -89,6 +90,15 @@ def test_the_summary_shows_more_rows_than_the_comment() -> None:
 
 def test_the_summary_fits_a_step() -> None:
     assert len(render_summary(enormous(400, "😀")).encode()) <= SUMMARY_LIMIT_BYTES
+
+
+def test_a_comment_begins_with_its_place_and_day_once() -> None:
+    url, reports = "https://github.example/octo/parser", [REPORTS["regression-fails"], REPORTS["no-change"]]
+    options = PageOptions(marker="<!-- m:v1:x -->", repository_url=url, pull_request=7, date="2026-03-02")
+    line = f"<!-- m:v1:x -->\n<sub>[octo/parser]({url}) · [#7]({url}/pull/7) · 2026-03-02</sub>\n\n### "
+    for text in (render_markdown(reports[0], options=options), render_joint(reports, options=options)):
+        assert text.startswith(line)
+        assert text.count("2026-03-02</sub>") == 1
 
 
 def test_verdict_and_next_step_are_the_first_two_lines_after_the_marker() -> None:

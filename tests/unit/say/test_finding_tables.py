@@ -136,9 +136,18 @@ def test_what_all_names_share_stands_once(names: tuple[str, ...], place: str, sh
     assert f"**In `{place}`**" in comment or not place
 
 
+def test_a_large_change_is_a_factor() -> None:
+    assert "| **\N{MULTIPLICATION SIGN}1,000** | `parse` | 0.0121 → 12.1 ms |" in rows(
+        finding("parse", 0.0121, 12.1, verdict=Verdict.REGRESSION)
+    )
+
+
 def test_a_metric_that_all_rows_share_stands_once() -> None:
     slower = [finding(name, 1.0, 2.0, verdict=Verdict.REGRESSION) for name in ("parse", "trim")]
     counts = [replace(one, metric_name="allocations", verdict=Verdict.NOT_SEEN, relative_change=0.0) for one in slower]
     comment = rows(*slower, *counts).partition("<details>")[0]
     assert "**time**\n\n|" in comment
     assert "| `parse` |" in comment
+    # A table without rows has no metric to name.
+    unchanged = [replace(one, verdict=Verdict.UNCHANGED, relative_change=0.0) for one in (*slower, *counts)]
+    assert "| `parse` · time |" in render_markdown(report(Conclusion.NO_CHANGE, *unchanged))
