@@ -168,8 +168,9 @@ def test_regression_in_a_pull_request_is_told_in_one_comment_in_sight(runner: Ru
     before, comment = runner.fake.state.comments.values()
     assert (before.minimized, comment.minimized) == (True, False), "proven now"
     assert comment.issue == 7
-    first, second, third = [line for line in comment.body.splitlines() if line][:3]
+    first, place, second, third = [line for line in comment.body.splitlines() if line][:4]
     assert first == "<!-- perf-culprit:v1:default -->"
+    assert "octocat/hello" in place
     assert "1 of 3 benchmarks got slower" in second
     assert "`parse`" in third
     assert result.outputs["conclusion"] == "regression"

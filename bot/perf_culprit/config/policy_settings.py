@@ -278,7 +278,7 @@ class PolicySettings(Section):
     categories: Annotated[
         tuple[CategoryConfig, ...],
         Field(description="response-time categories, fastest first: `- {name: fast, below: 10 ms}`"),
-    ] = CATEGORIES
+    ] = ()
     benchmarks: Annotated[
         tuple[BenchmarkConfig, ...],
         Field(description="settings per benchmark; the first matching entry applies"),
@@ -349,11 +349,15 @@ class PolicySettings(Section):
             warn=_first(rule.levels.warn, self.levels.warn, minimum),
             # Without a fail level of its own, the warn level also fails.
             fail=_first(rule.levels.fail, rule.levels.warn, self.levels.fail, self.levels.warn, minimum),
-            categories=rule.categories or self.categories,
+            categories=self._categories(rule),
             category=rule.category,
             direction=rule.direction,
             ignore=rule.ignore,
         )
+
+    def _categories(self, rule: BenchmarkConfig) -> tuple[CategoryConfig, ...]:
+        """Return none unless some are configured. A promise without any means the usual ones."""
+        return rule.categories or self.categories or (CATEGORIES if rule.category else ())
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Copy as pydantic does, but drop the settings that were resolved from the old values."""
@@ -381,7 +385,7 @@ class PolicySettings(Section):
         for categories in (self.categories, *(entry.categories or () for entry in self.benchmarks)):
             _check_categories(categories)
         for entry in self.benchmarks:
-            names = [category.name for category in (entry.categories or self.categories)]
+            names = [category.name for category in self._categories(entry)]
             if entry.category is not None and entry.category not in names:
                 raise ValueError(f"category {entry.category!r} is none of {', '.join(names)}")
         return self

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from perf_culprit import git
@@ -63,7 +64,7 @@ def complete_check(check: Check, reports: Sequence[Report], destination: Destina
 
 def comment(host: Host, destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """Write the sticky comment on pull request `number`. Return its address; None if the configuration wants none."""
-    options = page_options(destination, mark=marker(report.suite))
+    options = page_options(destination, mark=marker(report.suite), number=number)
 
     def draw() -> str:
         body = render_markdown(report, options=options)
@@ -73,11 +74,14 @@ def comment(host: Host, destination: Destination, *, report: Report, number: int
     return write_comment(host, options.marker, body, reports=[report], number=number, config=config)
 
 
-def page_options(destination: Destination, *, mark: str = "") -> PageOptions:
+def page_options(destination: Destination, *, mark: str = "", number: int | None = None) -> PageOptions:
+    """Return the addresses. `number`: the pull request of a comment."""
     return PageOptions(
         marker=mark,
         run_url=destination.measured_url or destination.run_url,
         repository_url=destination.repository_url,
+        pull_request=number,
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
         is_advice=destination.is_advice,
     )
 

@@ -72,7 +72,8 @@ def _change(pair: MetricPair, evidence: Evidence, settings: MetricSettings) -> C
     Only response times have categories. A stored name that is no longer configured is ignored.
     """
     milliseconds = milliseconds_per(pair.metric.unit)
-    if evidence.target is None or milliseconds is None or not has_categories(pair.metric) or pair.obstacle is not None:
+    judged = settings.categories and has_categories(pair.metric) and pair.obstacle is None
+    if evidence.target is None or milliseconds is None or not judged:
         return CategoryChange()
     by_name = {category.name: category for category in settings.categories}
     stored = (settings.category, *(run.category for run in pair.baseline))

@@ -187,9 +187,9 @@ def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], se
     """Report newly assigned categories; stored ones were reported before."""
     slow = Counter[str]()
     for pair, finding in zip(pairs, findings, strict=True):
-        fastest = settings.of(pair.key).categories[0].name
-        new = not any(run.category for run in pair.baseline) and settings.of(pair.key).category is None
-        if new and finding.category not in {None, fastest}:
+        own = settings.of(pair.key)
+        new = not any(run.category for run in pair.baseline) and own.category is None
+        if new and finding.category not in {None, *(one.name for one in own.categories[:1])}:
             slow[str(finding.category)] += 1
     return [because(Remark.CATEGORY_ASSIGNED, category=name, count=count) for name, count in slow.items()]
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from perf_culprit.model.report import Conclusion, Report
-from perf_culprit.say.comparison import PageOptions, comparison_document
+from perf_culprit.say.comparison import PageOptions, comparison_document, head_line
 from perf_culprit.say.headlines import headline
-from perf_culprit.say.render_markdown import MOST_ROWS, page_of
+from perf_culprit.say.render_markdown import MOST_ROWS, markdown_text, page_of
 from perf_culprit.say.sections import split
 
 # GitHub answers 422 to a comment of more than 65,536 characters. The rest is reserved for the publisher.
@@ -32,8 +32,10 @@ def render_joint(reports: Sequence[Report], *, options: PageOptions) -> str:
     ordered = loudest_first(reports)
     # Each gets the same room. Up to 20 suites are published; their fixed text is about 2,000 characters each.
     room = (COMMENT_LIMIT_CHARACTERS - len(options.marker)) // len(ordered) - len(_SEPARATOR)
-    parts = [render_markdown(report, options=replace(options, marker=""), limit=room) for report in ordered]
-    return f"{options.marker}\n{_SEPARATOR.join(part.strip() for part in parts)}\n"
+    bare = replace(options, marker="", pull_request=None)
+    parts = [render_markdown(report, options=bare, limit=room) for report in ordered]
+    head = markdown_text(*head_line(options)).strip()
+    return f"{options.marker}\n{head}\n\n{_SEPARATOR.join(part.strip() for part in parts)}\n"
 
 
 def loudest_first(reports: Sequence[Report]) -> list[Report]:

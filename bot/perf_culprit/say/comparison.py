@@ -9,7 +9,7 @@ from msgspec import structs
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
-from perf_culprit.model.run import OF_ONE_MACHINE, EnvironmentChange, MetricKey, is_package
+from perf_culprit.model.run import EnvironmentChange, MetricKey
 from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, untraced, where_to_look
 from perf_culprit.say.charts import strips
 from perf_culprit.say.document import (
@@ -44,6 +44,7 @@ from perf_culprit.say.document import (
 )
 from perf_culprit.say.finding_tables import (
     ACCEPTED,
+    CERTAIN,
     SEEN,
     WHY,
     budgets_table,
@@ -71,12 +72,15 @@ UNPROVEN: Final = (
     Remark.NO_PROOF_WITHOUT_BUDGET,
 )
 HISTORY: Final = (Remark.RUNS_NEEDED, Remark.RUNS_PROVE_NOTHING)
+USUAL_DETECTOR: Final = "anova"
 FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageOptions:
     """`marker` is printed as the first line. A comment links only to these addresses.
+
+    With a `pull_request`, a line above the verdict names it, its repository and the `date`.
 
     `is_advice`: the pull request author's code measured itself, so nothing shown is independent of it. `has_check`:
     whether something fails where this is shown.
@@ -86,6 +90,8 @@ class PageOptions:
     run_url: str | None = None
     report_url: str | None = None
     repository_url: str | None = None
+    pull_request: int | None = None
+    date: str = ""
     is_advice: bool = False
     has_check: bool = True
 
@@ -104,6 +110,7 @@ def render_short(report: Report) -> str:
 def comparison_document(report: Report, options: PageOptions) -> Document:
     sections = split(report)
     nodes: list[Node] = [
+        *head_line(options),
         _heading(report, sections),
         paragraph(_next_step(report, sections, options)),
         *_origin_of_change(report, options),
@@ -125,11 +132,20 @@ def comparison_document(report: Report, options: PageOptions) -> Document:
         *_prediction_folds(report),
         *_results(report, sections),
         *_outside(sections),
-        _judgement(report, sections, options),
+        *_judgement(report, sections, options),
         Footer(parts=tuple(_footer(report, options))),
     ]
     job, file = Link(Safe("job summary"), options.run_url), Link(Name("report.json"), options.report_url)
     return Document(nodes=tuple(nodes), more_at=words("the {} or {}", job, file), marker=options.marker)
+
+
+def head_line(options: PageOptions) -> tuple[Footer, ...]:
+    """Name the comment's place and day, because mails and pictures of it do not."""
+    url, number = options.repository_url, options.pull_request
+    if url is None or number is None:
+        return ()
+    repository = Link(Prose("/".join(url.split("/")[-2:])), url)
+    return (Footer(parts=(repository, Link(Safe(f"#{number}"), f"{url}/pull/{number}"), Safe(options.date))),)
 
 
 def _heading(report: Report, sections: Sections) -> Heading:
@@ -298,11 +314,16 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     # If the headline or the advice counts them, a terminal need not show them.
     quiet = Shown.NOT if report.conclusion is Conclusion.NO_CHANGE else Shown.TITLE
     above = {one.key for one in moved(sections)}
-    differing = () if above.issuperset(one.key for one in sections.differing) else sections.differing
+    differing = sections.differing
+    differs = Shown.NOT if above.issuperset(one.key for one in differing) else Shown.TITLE
+    visible = (*sections.changed, *sections.suspected)
+    full = Shown.LIST if sections.beside else Shown.NOT
+    called = [one for shown in visible for one in (shown, *sections.beside.get(shown.key, ()))]
     tables = (
+        (called, "change in full" if len(called) == 1 else "changes in full", full, CERTAIN),
         (sections.accepted, "accepted", Shown.LIST, ACCEPTED),
         (sections.unjudged, "not judged", Shown.TABLE, None),
-        (differing, "that differ" if len(differing) > 1 else "that differs", Shown.TITLE, None),
+        (differing, "that differ" if len(differing) > 1 else "that differs", differs, None),
         (sections.untested, untested_words(sections), Shown.LIST, WHY),
         (sections.refuted, "refuted", Shown.LIST, WHY),
         (sections.not_seen, "with no change seen", quiet, SEEN),
@@ -357,12 +378,12 @@ def _outside(sections: Sections) -> Iterator[Fold]:
         yield Fold(summary=Safe(outside_title(sections, len(findings))), parts=(outside_table(sections),))
 
 
-# How the report was judged: the choice of the baseline, notes on the data, and the rules.
+# How the report was judged: the choice of the baseline, notes on the data, and the settings that are not the default.
 
 _CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseline", "why"))
 
 
-def _judgement(report: Report, sections: Sections, options: PageOptions) -> Fold:
+def _judgement(report: Report, sections: Sections, options: PageOptions) -> Iterator[Fold]:
     summary, parts = ["How this was judged"], list[Part]()
     noted = [
         words("{}: {}", _named(finding, sections), worded(note)) for finding in sections.all for note in finding.notes
@@ -377,11 +398,12 @@ def _judgement(report: Report, sections: Sections, options: PageOptions) -> Fold
         summary.append(counted(total, "note"))
     if report.choices:
         parts.append(_choices(report, options))
-    facts = list(_facts(report))
-    parts.append(Bullets(items=facts, total=len(facts), title=Safe("Settings and machine"), shown=Shown.NOT))
+    if facts := list(_differing_settings(report)):
+        parts.append(Bullets(items=facts, total=len(facts), title=Safe("Settings"), shown=Shown.NOT))
     if report.baseline_runs:
         summary.append(counted(report.baseline_runs, "baseline run"))
-    return Fold(summary=Safe(" · ".join(summary)), parts=tuple(parts))
+    if parts:
+        yield Fold(summary=Safe(" · ".join(summary)), parts=tuple(parts))
 
 
 def _choices(report: Report, options: PageOptions) -> Table:
@@ -393,22 +415,13 @@ def _choices(report: Report, options: PageOptions) -> Table:
     return table(_CHOICES, report.choices, row, title=Safe("How the baseline was chosen"), shown=Shown.NOT)
 
 
-def _facts(report: Report) -> Iterator[Text]:
+def _differing_settings(report: Report) -> Iterator[Text]:
+    """Yield what is not as by default. The footer has the rates and the minimum effect."""
     settings = report.settings
-    yield words("detector: {}", Name(settings.detector))
-    yield Safe(f"proven: at most {percent(settings.proven)} of unchanged runs have any such finding")
-    yield Safe(f"suspected: at most {percent(settings.suspected)}")
-    if settings.looks > 1:
-        yield Safe(f"{settings.looks:,} looks at growing numbers share both rates")
-    yield Safe(f"minimum effect: {percent(settings.minimum_effect)}")
-    yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
-    # A machine's name is useless to readers, but can reveal a network to others.
-    components = {name: value for name, value in report.environment.components.items() if name not in OF_ONE_MACHINE}
-    for name, value in sorted(components.items()):
-        if not is_package(name):
-            yield words("{}: {}", Prose(name, 40), Name(value))
-    if packages := sum(map(is_package, components)):
-        yield Safe(f"packages in lock files: {packages:,}")
+    if settings.detector != USUAL_DETECTOR:
+        yield words("detector: {}", Name(settings.detector))
+    if settings.fail != settings.minimum_effect:
+        yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
 
 
 def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
@@ -419,7 +432,6 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
         yield Safe(cost)
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
         yield joined(", ", machine)
-    yield words("detector {}", Name(settings.detector, 40))
     looks = f", shared by {settings.looks:,} looks" if settings.looks > 1 else ""
     yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}{looks}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")

@@ -6,6 +6,7 @@ A text is made of our own words (`Safe`) and of foreign text in spans, which eve
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import compress
 from typing import Final, TypeAlias, TypeVar
 
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
@@ -163,6 +164,7 @@ class Role(Enum):
 class Column:
     """`joins`: a page puts it into the column before. `spare`: a terminal shows it if there is room.
 
+    `on_page`: a page shows it.
     `of`: foreign text before the name. `page`: the address that explains the word.
     """
 
@@ -171,6 +173,7 @@ class Column:
     right: bool = False
     joins: bool = False
     spare: bool = False
+    on_page: bool = True
     of: str = ""
     page: str | None = None
 
@@ -196,6 +199,12 @@ class Table:
     total: int
     title: Text | None = None
     shown: Shown = Shown.LIST
+
+    def for_page(self, most: int) -> tuple[list[Column], list[Sequence[Text]]]:
+        """Return the columns that a page shows, and the cells of the first rows."""
+        is_shown = [column.on_page for column in self.columns]
+        rows: list[Sequence[Text]] = [list(compress(row.cells, is_shown)) for row in self.first(most)]
+        return list(compress(self.columns, is_shown)), rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,8 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os.path import commonprefix
 from typing import Final
 
 from msgspec import structs
@@ -47,7 +49,7 @@ from perf_culprit.say.document import (
     table,
     words,
 )
-from perf_culprit.say.headlines import CHANGE_POINT, comparison
+from perf_culprit.say.headlines import CHANGE_POINT, MANIFOLD, comparison, is_better
 from perf_culprit.say.inert import NO_BREAK, SENTENCE_LIMIT, Safe, unbroken
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import worded
@@ -65,7 +67,6 @@ from perf_culprit.say.sections import (
 CATEGORY_LIMIT: Final = 40
 METRIC_LIMIT: Final = 60
 BY_SAMPLE: Final = "anova_by_sample"
-MOST_BESIDE: Final = 3
 TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,
     Verdict.IMPROVEMENT: Tone.BETTER,
@@ -170,6 +171,14 @@ def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: s
     return Document(nodes=(heading, table(_VERIFIED, rows, row, shown=Shown.TABLE)))
 
 
+def _levels(evidence: Evidence) -> Text:
+    """Return both sides on one line, in one unit that stands once."""
+    if evidence.baseline is None or evidence.target is None:
+        return joined(" → ", before_and_after(evidence))
+    before, after = numbers.quantities((evidence.baseline.value, evidence.target.value), evidence.metric.unit)
+    return words(f"{{}}{NO_BREAK}→{NO_BREAK}{{}}", Safe(before.number), numbers.amount(after))
+
+
 def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
     """Return both sides in one unit; with one run a side, also the 95% intervals that the samples give them."""
     sides = (evidence.baseline, evidence.target)
@@ -239,32 +248,30 @@ def _backing(evidence: Evidence) -> str:
     return f"{counted(target.runs, 'run')} against {baseline.runs:,}"
 
 
-def _certainty(finding: Finding) -> Text:
+def _figures(finding: Finding) -> Text:
+    """Return the certainty and its basis, each on one line."""
     return joined(", ", map(unbroken, certainty_text(finding).split(", ")))
 
 
-def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
-    """Return the emoji, the verdict in words, the category that was left, and other times of the row."""
+def _dot(finding: Finding) -> Text:
     if finding.verdict not in CALLED:
-        mark = Sign("🟡" + NO_BREAK if finding.verdict is Verdict.DIFFERS else "")
+        return Sign("🟡" if finding.verdict is Verdict.DIFFERS else "")
+    if is_better(finding):
+        return Sign("🔵")
+    return Sign("🔴" if finding.level is Level.FAIL or finding.severity is Severity.MAJOR else "🟠")
+
+
+def _certainty(finding: Finding) -> Text:
+    """Return the tier and the verdict in words, and the category that was left."""
+    if finding.verdict not in CALLED:
         is_blind = finding.reason.code is VerdictReason.BLIND
-        return words("{}{}", mark, unbroken("undecided" if is_blind else VERDICT_WORDS[finding.verdict]))
-    loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
-    better = finding.verdict is Verdict.IMPROVEMENT or (
-        finding.verdict is Verdict.SUSPECTED and not finding.looks_worse
-    )
-    emoji = "🔵" if better else "🔴" if loud else "🟠"
-    looks = "looks " if finding.verdict is Verdict.SUSPECTED else ""
-    crossed, told = crossing(finding), Safe(f"{looks}{comparison(finding)}")
-    if crossed is not None:
-        was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
-        alone = finding.reason.code is VerdictReason.LEFT_CATEGORY
-        state = words("{}left {} (now {})", Safe("" if alone else f"{told}, "), was, now)
-    state = words("{}{}", Sign(emoji + NO_BREAK), state if crossed else told)
-    for other in beside[:MOST_BESIDE]:
-        name = Prose(other.key.metric, CATEGORY_LIMIT)
-        state = words("{}; {} {}", state, name, unbroken(change_text(other)[0]))
-    return state
+        return Safe("undecided" if is_blind else VERDICT_WORDS[finding.verdict])
+    tier = "suspected" if finding.verdict is Verdict.SUSPECTED else "proven"
+    if (crossed := crossing(finding)) is None:
+        return Safe(f"{tier} {comparison(finding)}")
+    is_alone = finding.reason.code is VerdictReason.LEFT_CATEGORY
+    was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
+    return words("{}, left {} (now {})", Safe(tier if is_alone else f"{tier} {comparison(finding)}"), was, now)
 
 
 def _trend(finding: Finding) -> Text:
@@ -283,28 +290,31 @@ _CHANGE: Final = (
 TREND: Final = Column(name="trend", joins=True, spare=True)
 _NAMED: Final = (Column(name="benchmark", role=Role.NAME), *_CHANGE)
 _GLOSSARY: Final = "https://github.com/perf-culprit/perf-culprit/blob/main/docs/glossary.md"
-_CERTAINTY: Final = Column(name="certainty", spare=True, page=f"{_GLOSSARY}#certainty")
+_CERTAINTY: Final = Column(name="certainty", page=f"{_GLOSSARY}#certainty")
+_RATE: Final = Column(name="rate", spare=True, on_page=False)
 # A further column of a table, and the function that makes its cells.
 Further = tuple[Column, Callable[[Finding], Text]]
 WHY: Final[Further] = (Column(name="why", role=Role.WORDS), lambda finding: worded(finding.reason))
 
 
-def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Text, ...]:
-    change, interval = map(unbroken, change_text(evidence))
-    return *before_and_after(evidence), Strong(change) if bold and change != NOTHING else change, interval
+def change_cells(evidence: Evidence) -> tuple[Text, ...]:
+    return *before_and_after(evidence), *map(unbroken, change_text(evidence))
 
 
 def changed_columns(name: Column) -> tuple[Column, ...]:
-    """Return the columns. A narrow screen shows the first two: the verdict and the change."""
-    before, after, *change = _CHANGE
-    return Column(name="verdict"), *change, name, before, after, _CERTAINTY, TREND
+    """Return the columns. A narrow screen shows the first four. A page has the intervals and rates in a fold."""
+    _, _, change, interval = _CHANGE
+    levels = Column(name="before → after", right=True)
+    return Column(name="", spare=True), change, replace(interval, on_page=False), name, levels, _CERTAINTY, TREND, _RATE
 
 
-def changed_cells(name: Text, finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
-    certainty, state = _certainty(finding), _state(finding, beside)
-    is_bold = finding.verdict in CALLED | {Verdict.DIFFERS}
-    before, after, *change = change_cells(finding, bold=is_bold)
-    return state, *change, name, before, after, certainty, _trend(finding)
+def changed_cells(name: Text, finding: Finding) -> tuple[Text, ...]:
+    change, interval = map(unbroken, change_text(finding))
+    if MANIFOLD <= (finding.relative_change or 0.0) < math.inf:
+        change = Safe(f"\N{MULTIPLICATION SIGN}{numbers.significant(1 + (finding.relative_change or 0.0))}")
+    is_bold = finding.verdict in CALLED | {Verdict.DIFFERS} and change != NOTHING
+    told = (_certainty(finding), _trend(finding), _figures(finding))
+    return _dot(finding), Strong(change) if is_bold else change, interval, name, _levels(finding), *told
 
 
 _GROUPS: Final = (
@@ -340,15 +350,35 @@ def _size(finding: Finding) -> float:
 def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Text | None = None) -> Table:
     """Show the changes, then `more` rows. Without a change, all rows rest on the same runs, which the footer names."""
     called, columns = (*sections.changed, *sections.suspected), changed_columns(_NAMED[0])
-    kept = len(columns) if called else columns.index(_CERTAINTY)
+    kept = len(columns) if called else columns.index(_RATE)
+    rows = (*called, *more)
+    place = _shared_place([one.key.benchmark for one in rows])
+    metrics = {one.key.metric for one in rows} if sections.several_metrics else set()
+    shared: list[Text] = [words("In {}", Name(place))] if place else []
+    # A single row is named in full.
+    if is_shared := len(metrics) == 1 and len(rows) > 1:
+        shared.append(Prose(rows[0].key.metric, METRIC_LIMIT))
 
     def row(finding: Finding) -> Row:
         key = finding.key
-        name = metric_name(key, with_metric=sections.several_metrics)
-        cells = changed_cells(name, finding, sections.beside.get(key, ()))
-        return Row(cells[:kept], TONES[finding.verdict])
+        short = MetricKey(key.benchmark[len(place) :], key.metric)
+        name = metric_name(short, with_metric=bool(metrics) and not is_shared)
+        return Row(changed_cells(name, finding)[:kept], TONES[finding.verdict])
 
-    return table(columns[:kept], (*called, *more), row, title=title, shown=Shown.TABLE)
+    title = joined(", ", shared) if title is None and shared else title
+    return table(columns[:kept], rows, row, title=title, shown=Shown.TABLE)
+
+
+_PARAMETERS: Final = re.compile(r"[\[({=\s]")
+_SEPARATOR: Final = re.compile(r"::|[/.]")
+
+
+def _shared_place(names: Sequence[str]) -> str:
+    """Return the folder, module or class in which all benchmarks are: empty if they share none."""
+    shared = commonprefix(names) if len(set(names)) > 1 else ""  # noqa: RUF071 - compares characters on purpose
+    ends = [match.end() for match in _SEPARATOR.finditer(_PARAMETERS.split(shared)[0])]
+    fitting = (end for end in reversed(ends) if all(name[end : end + 1].isidentifier() for name in names))
+    return shared[: next(fitting, 0)]
 
 
 def groups_table(groups: Sequence[GroupMean]) -> Table:
@@ -392,8 +422,10 @@ def findings_table(
     title: Text | None = None,
     shown: Shown = Shown.LIST,
 ) -> Table:
+    has_times = any(one.key in sections.beside for one in findings)
+
     def row(finding: Finding) -> Row:
-        name = metric_name(finding.key, with_metric=sections.several_metrics)
+        name = metric_name(finding.key, with_metric=sections.several_metrics or has_times)
         cells = (name, *change_cells(finding), *(cell(finding) for _, cell in more))
         return Row(cells, TONES[finding.verdict])
 
@@ -410,6 +442,7 @@ def _visible_from(finding: Finding) -> Text:
     return NOTHING if effect is None else Safe(f"≥{NO_BREAK}{numbers.percent_at_least(effect)}")
 
 
+CERTAIN: Final[Further] = (Column(name="certainty"), _figures)
 ACCEPTED: Final[Further] = (Column(name="accepted", role=Role.WORDS), _accepted)
 SEEN: Final[Further] = (Column(name="would have been suspected", right=True), _visible_from)
 

@@ -115,7 +115,7 @@ class NextStep:
 
 
 # Above this, a factor is easier to read than a percentage.
-MANIFOLD = 9.0
+MANIFOLD: Final = 9.0
 CHANGE_POINT = "change_point"
 _EXPECTED = {
     Direction.LOWER_IS_BETTER: ", where lower is better",
@@ -128,6 +128,7 @@ IN_TURN: Final = "Measure both commits in turn on one machine:"
 UNDER_WAY: Final = "Both commits are measured in turn now; the answer follows."
 # Measured in turn already, and still looking worse.
 _BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
+SAME_VALUES: Final = "Both sides hold the same values: one may be a copy of the other."
 COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
 HARNESS_COMMAND: Final = f"{COMMAND} --harness head"
 
@@ -187,7 +188,8 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         return NextStep(advice="Get below the budget, or change it in the configuration. This fails the check.")
     if report.conclusion is Conclusion.SUSPECTED:
         return _to_decide(report, sections)
-    if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or _blind(sections)):
+    is_copy = _is_copy(report)
+    if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or _blind(sections)) and not is_copy:
         noise = "the differences below, the largest first, may be noise alone"
         # A report from elsewhere may give a reason of its own, which is not ours to say.
         ours = next((one.reason for one in sections.differing if one.reason.code is VerdictReason.DIFFERS), None)
@@ -197,7 +199,13 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     if advice := _harness_advice(report):
         return NextStep(advice=advice, command=HARNESS_COMMAND, weakest=weak)
-    return NextStep(advice=_advice(report, sections), weakest=weak)
+    return NextStep(advice=SAME_VALUES if is_copy else _advice(report, sections), weakest=weak)
+
+
+def _is_copy(report: Report) -> bool:
+    """Whether both sides agree in every digit. Two measurements of a time hardly do."""
+    has_times = any(is_time(one.metric.unit) for one in report.findings)
+    return has_times and all(one.baseline is not None and one.baseline == one.target for one in report.findings)
 
 
 def _harness_advice(report: Report) -> str:
@@ -310,10 +318,10 @@ def comparison(finding: Finding) -> str:
     """Return a word or two for a table: "slower" only if time is measured."""
     if finding.reason.code is VerdictReason.LEFT_CATEGORY:
         return "left its category"
-    return word((finding,), better=_is_better(finding))
+    return word((finding,), better=is_better(finding))
 
 
-def _is_better(finding: Finding) -> bool:
+def is_better(finding: Finding) -> bool:
     return finding.verdict is Verdict.IMPROVEMENT or (finding.verdict is Verdict.SUSPECTED and not finding.looks_worse)
 
 

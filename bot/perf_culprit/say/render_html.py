@@ -24,7 +24,6 @@ from perf_culprit.say.document import (
     Part,
     Picture,
     Prose,
-    Row,
     Sign,
     Strong,
     Table,
@@ -107,8 +106,8 @@ def _part(part: Part, more_at: Text | None) -> str:
         case Picture():
             return f"{_title(part.title)}{part.html()}" if part.html else ""
         case Table():
-            rows = [*part.first(MOST_ROWS)]
-            return f"{_title(part.title)}{_table(part.columns, rows)}{_more(part.total - len(rows), more_at)}"
+            columns, rows = part.for_page(MOST_ROWS)
+            return f"{_title(part.title)}{_table(columns, rows)}{_more(part.total - len(rows), more_at)}"
         case Bullets():
             items = part.items[:MOST_ROWS]
             listed = "".join(f"<li>{html(item)}</li>" for item in items)
@@ -129,7 +128,7 @@ def _more(hidden: int, more_at: Text | None) -> str:
     return f"<p>and {hidden:,} more{where}</p>" if hidden else ""
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> str:
     """Return an HTML table. A column that others join is not right-aligned, because its figures differ in kind."""
     joined = [column.joins for column in (*columns[1:], Column(name=""))]
     sides = ["right" if column.right and not shared else "left" for column, shared in zip(columns, joined, strict=True)]
@@ -142,9 +141,9 @@ def _table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
     return f"<table>\n<thead>\n<tr>{head}</tr>\n</thead>\n<tbody>\n{body}</tbody></table>\n"
 
 
-def _cells(columns: Sequence[Column], sides: Sequence[str], row: Row) -> str:
+def _cells(columns: Sequence[Column], sides: Sequence[str], row: Sequence[Text]) -> str:
     cells: list[str] = []
-    for column, side, cell in zip(columns, sides, row.cells, strict=True):
+    for column, side, cell in zip(columns, sides, row, strict=True):
         if not column.joins:
             cells.append(f'<td align="{side}">{html(cell)}')
         elif text := html(cell):

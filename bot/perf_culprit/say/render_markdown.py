@@ -161,8 +161,9 @@ def _block(node: Heading | Footer | Part, most: int) -> _Block:  # noqa: PLR0911
         case Paragraph():
             return _Block(paragraphs=(_lines(node.lines),))
         case Table():
-            rows = tuple(row(_cells(node.columns, made.cells)) for made in node.first(most))
-            return _Block(paragraphs=_title(node.title), head=_head(node.columns), rows=rows, total=node.total)
+            columns, cells = node.for_page(most)
+            rows = tuple(row(_cells(columns, made)) for made in cells)
+            return _Block(paragraphs=_title(node.title), head=_head(columns), rows=rows, total=node.total)
         case Bullets():
             items = tuple(own("- {}", markdown(item)) for item in node.items[:most])
             return _Block(paragraphs=_title(node.title), rows=items, total=node.total)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from perf_culprit.config.policy_settings import BenchmarkConfig, LevelsConfig, PolicySettings
+from perf_culprit.config.policy_settings import CATEGORIES, BenchmarkConfig, LevelsConfig, PolicySettings
 from perf_culprit.flows.record import judged_run
 from perf_culprit.judge.categories import category_limits
 from perf_culprit.judge.conclusion import confirmed
@@ -20,7 +20,7 @@ from perf_culprit.model.run import CI_RUN, Environment, Origin, Run
 from tests.support.noisy_runs import THROUGHPUT, TIME, run_of
 
 MILLISECONDS = structs.replace(TIME, unit="ms")
-DEFAULTS = PolicySettings()
+DEFAULTS = PolicySettings(categories=CATEGORIES)
 PROMISED = PolicySettings(benchmarks=(BenchmarkConfig(match="*0", category="fast"),))
 COMMITS = 14
 
@@ -69,7 +69,7 @@ def test_creeping_out_of_a_category_is_a_major_regression_that_fails() -> None:
 
 
 def test_the_exit_code_follows_the_fail_level() -> None:
-    lenient = PolicySettings(levels=LevelsConfig(warn="5%", fail="50%"))
+    lenient = PolicySettings(categories=CATEGORIES, levels=LevelsConfig(warn="5%", fail="50%"))
     last = after(crept(), lenient)[-1]
     assert (first(last).verdict, first(last).level, last.failed) == (Verdict.REGRESSION, Level.WARN, False)
 

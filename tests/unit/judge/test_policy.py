@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from perf_culprit.config.policy_settings import BenchmarkConfig, LevelsConfig, PolicySettings
+from perf_culprit.config.policy_settings import CATEGORIES, BenchmarkConfig, LevelsConfig, PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge.conclusion import conclusion_of
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
@@ -40,6 +40,9 @@ SHAPE = (0.97, 0.98, 0.99, 1.0, 1.0, 1.0, 1.01, 1.02, 1.03)
 
 def around(*means: float) -> Run:
     return run_of([[mean * factor for factor in SHAPE] for mean in means], metric=MILLISECONDS, processes=True)
+
+
+IN_CATEGORIES = PolicySettings(categories=CATEGORIES)
 
 
 def compare(
@@ -228,13 +231,13 @@ def test_what_is_ignored_is_neither_missing_nor_new_and_a_rule_without_direction
 def test_methods_1_severity_is_by_category(
     before: float, after: float, severity: Severity, names: tuple[str, str]
 ) -> None:
-    finding = only(compare(around(before), around(after)))
+    finding = only(compare(around(before), around(after), IN_CATEGORIES))
     assert finding.severity is severity
     assert (finding.category, finding.category_now) == names
 
 
 def test_methods_1_a_crossing_that_is_not_proven_is_no_regression() -> None:
-    finding = only(compare(around(9.98), around(10.02)))
+    finding = only(compare(around(9.98), around(10.02), IN_CATEGORIES))
     assert (finding.category, finding.category_now) == ("fast", "medium")
     assert (finding.verdict, finding.severity) == (Verdict.UNCHANGED, None)
 
@@ -244,25 +247,32 @@ def test_methods_1_the_first_measurement_assigns_and_the_user_overrides() -> Non
     stored = structs.replace(
         stored, benchmarks=tuple(structs.replace(entry, category="fast") for entry in stored.benchmarks)
     )
-    assert only(compare(stored, around(60))).category == "fast"
-    assert only(compare(around(50), around(60))).category == "medium"
+    assert only(compare(stored, around(60), IN_CATEGORIES)).category == "fast"
+    assert only(compare(around(50), around(60), IN_CATEGORIES)).category == "medium"
     overridden = PolicySettings(benchmarks=(BenchmarkConfig(match="*", category="slow"),))
     assert only(compare(around(50), around(160), overridden)).severity is Severity.MINOR
 
 
 def test_methods_1_a_category_that_is_not_the_fastest_is_a_warning() -> None:
-    notes = words_of(compare(around(50), around(50)).notes)
+    notes = words_of(compare(around(50), around(50), IN_CATEGORIES).notes)
     assert any("not in the fastest category but in medium" in note for note in notes)
-    assert not words_of(compare(around(5), around(5)).notes)
+    assert not words_of(compare(around(5), around(5), IN_CATEGORIES).notes)
     stored = structs.replace(
         around(50), benchmarks=tuple(structs.replace(b, category="medium") for b in around(50).benchmarks)
     )
-    assert not compare(stored, around(50)).notes
+    assert not compare(stored, around(50), IN_CATEGORIES).notes
+
+
+def test_what_nobody_configured_has_no_category() -> None:
+    judgement = compare(around(9), around(110))
+    finding = only(judgement)
+    assert (finding.category, finding.category_now, finding.severity) == (None, None, Severity.MINOR)
+    assert not judgement.notes
 
 
 def test_only_times_have_categories() -> None:
     run = run_of([[100.0 * part for part in SHAPE]], metric=THROUGHPUT)
-    assert only(compare(run, run)).category is None
+    assert only(compare(run, run, IN_CATEGORIES)).category is None
 
 
 def history(*, shared: Sequence[float], count: int = 20, stored: int = 5) -> Judgement:
@@ -377,7 +387,7 @@ def test_an_accepted_regression_fails_nothing_and_keeps_its_numbers() -> None:
 
 
 def test_findings_are_ordered_for_reading() -> None:
-    judgement = compare(around(5, 9, 5, 5, 5), around(7, 11, 4, 5, 9))
+    judgement = compare(around(5, 9, 5, 5, 5), around(7, 11, 4, 5, 9), IN_CATEGORIES)
     assert [(finding.verdict, finding.key.benchmark[-1]) for finding in judgement.findings] == [
         (Verdict.REGRESSION, "1"),
         (Verdict.REGRESSION, "4"),

@@ -114,3 +114,12 @@ def test_google_benchmarks_aggregates_alone_are_one_summary_and_no_samples() -> 
     assert parsed.benchmarks
     assert {b.summary.statistic for b in parsed.benchmarks if b.summary is not None} == {"mean"}
     assert not any(b.samples or b.name.endswith("_stddev") for b in parsed.benchmarks)
+
+
+def test_times_that_the_table_rounds_to_0_are_left_out() -> None:
+    text = golden("google_benchmark/repetitions.txt").replace(
+        b"Copy                   0.136 us", b"Copy                   0.000 us"
+    )
+    parsed = READERS["google_benchmark_text"].read(Source("bench.txt", text))
+    assert {each.metric.name for each in parsed.benchmarks if each.name == "Copy"} == {"cpu_time", "bytes_per_second"}
+    assert "left out because the tool printed them as 0: `Copy` time" in parsed.notes

@@ -96,7 +96,7 @@ def test_jmh_scores_have_their_mode_and_interval_and_what_has_no_score_is_noted(
     assert (summary.value, summary.count) == (9120.771, 10)
     assert summary.confidence_interval == pytest.approx((9016.160, 9225.382))
     assert {"Words.pick sample_time", "Words.pick p0.50", "Words.load single_shot_time"} <= results.keys()
-    assert parsed.notes == ("left out: scores that the text only names by their power of ten: 1",)
+    assert parsed.notes == ("left out: scores that the text only names by their power of ten, which -rf json has: 1",)
 
 
 def test_jmh_csv_names_its_results_as_the_json_does_and_profiles_have_their_own_direction() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.load_generators import milliseconds
@@ -18,6 +19,9 @@ def numbers(run: Run) -> dict[tuple[str, str], float]:
     return {(each.name, each.metric.name): round(each.value, 6) for each in run.benchmarks}
 
 
+REDIS_LATENCIES = {("GET", "latency"): 1.941, ("GET", "latency_p50"): 0.431, ("GET", "latency_p99"): 10.879}
+
+
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
@@ -29,7 +33,7 @@ def numbers(run: Run) -> dict[tuple[str, str], float]:
         ("hey.txt", {("x", "latency"): 6.1, ("x", "latency_p99"): 62.2, ("x", "throughput"): 645.9069}),
         ("vegeta.txt", {("x", "latency"): 2.373, ("x", "latency_p50"): 1.912, ("x", "throughput"): 50.49}),
         ("vegeta.json", {("x", "latency"): 2.372917, ("x", "latency_p99"): 8.875658}),
-        ("redis.txt", {("SET", "throughput"): 22988.51, ("GET", "throughput"): 17543.86}),
+        ("redis.txt", {("SET", "throughput"): 22988.51, ("GET", "throughput"): 17543.86, **REDIS_LATENCIES}),
         ("redis_quiet.txt", {("SET", "latency_p50"): 0.967, ("LPUSH", "throughput"): 22222.22}),
         ("redis.csv", {("GET", "latency_p99"): 13.591, ("LPUSH", "latency"): 1.574}),
         ("pgbench.txt", {("<builtin: TPC-B (sort of)>", "throughput"): 358.396566}),
@@ -127,3 +131,40 @@ def test_perf_stat_s_numbers_of_another_language_and_estimates_are_left_out() ->
     parsed = READERS["perf_stat_text"].read(Source("f.txt", text.encode()))
     assert [each.key.full_name for each in parsed.benchmarks] == ["a faults"]
     assert parsed.notes[0].endswith("LC_ALL=C: 4")
+
+
+def test_results_under_different_headings_are_of_different_benchmarks() -> None:
+    run = read(golden("load/sysbench_headings.txt"))
+    assert numbers(run) == {
+        ("primes up to 100: CPU speed", "throughput"): 840530.49,
+        ("primes up to 20000: CPU speed", "throughput"): 605.93,
+        ("primes up to 20000: CPU speed", "latency"): 1.64,
+        ("primes up to 20000: CPU speed", "latency_p95"): 5.18,
+        ("locks", "latency"): 33941.96,
+        ("locks", "latency_p95"): 33946.25,
+    }
+    assert not any(each.samples for each in run.benchmarks)
+
+
+def test_results_under_one_heading_again_are_samples() -> None:
+    run = read(b"=== a ===\n" + golden("load/sysbench.txt") + b"=== a ===\n" + golden("load/sysbench.txt"))
+    assert {(each.name, len(each.samples)) for each in run.benchmarks} == {("CPU speed", 2)}
+
+
+def test_a_series_that_cannot_be_of_one_benchmark_is_refused() -> None:
+    text = b"\n".join(line for line in golden("load/sysbench_headings.txt").split(b"\n") if not line.startswith(b"=="))
+    with pytest.raises(DataError, match=r"holds results from 605.93 to 840530 1/s under one name") as raised:
+        read(text)
+    assert "=== NAME ===" in (raised.value.next_step or "")
+
+
+def test_sysbench_s_memory_has_a_rate_and_no_latency_of_0() -> None:
+    run = read(golden("load/sysbench_memory.txt"))
+    assert [each.metric.name for each in run.benchmarks] == ["throughput"]
+    assert run.benchmarks[0].name == "memory speed"
+    assert run.benchmarks[0].value > 1_000_000
+    assert run.notes == (
+        "left out because the tool printed them as 0: `memory speed` latency, `memory speed` latency_p95",
+    )
+    both = read(golden("load/sysbench.txt") + golden("load/sysbench_memory.txt"))
+    assert numbers(both)["CPU speed", "latency"] > 0

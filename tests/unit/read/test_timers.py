@@ -153,3 +153,11 @@ def test_times_of_tests_are_results_only_where_somebody_says_so() -> None:
     assert any("setup and teardown: 1" in note for note in run.notes)
     with pytest.raises(DataError, match="which tests passed"):
         collect_sources([xml], Reading())
+
+
+def test_a_heading_names_the_times_below_it() -> None:
+    text = "".join(
+        f"=== {name} ===\nbegins\nends\n\nreal\t0m{time}s\n=== end ===\n" for name, time in (("a", 1.5), ("b", 0.25))
+    )
+    run = collect_sources([Source("times.txt", text.encode())])
+    assert {each.name: each.value for each in run.benchmarks} == {"a": 1.5, "b": 0.25}

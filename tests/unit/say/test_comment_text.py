@@ -11,6 +11,7 @@ from perf_culprit.say.comment import (
     COMMENT_LIMIT_CHARACTERS,
     SUMMARY_LIMIT_BYTES,
     check_texts,
+    render_joint,
     render_markdown,
     render_summary,
 )
@@ -75,7 +76,7 @@ def test_cut_rows_are_counted() -> None:
     text = render_markdown(report(Conclusion.REGRESSION, *many))
     assert len(text) <= COMMENT_LIMIT_CHARACTERS
     assert text.startswith("### 🟠 All 10,000 benchmarks got slower")
-    assert len(re.findall(r"^\| 🟠\sslower \| \*\*\+", text, re.MULTILINE)) == 50
+    assert len(re.findall(r"^\| 🟠 \| \*\*\+", text, re.MULTILINE)) == 50
     assert "\n\nand 9,950 more: see the job summary or `report.json`\n" in text
 
 
@@ -91,6 +92,15 @@ def test_the_summary_fits_a_step() -> None:
     assert len(render_summary(enormous(400, "😀")).encode()) <= SUMMARY_LIMIT_BYTES
 
 
+def test_a_comment_begins_with_its_place_and_day_once() -> None:
+    url, reports = "https://github.example/octo/parser", [REPORTS["regression-fails"], REPORTS["no-change"]]
+    options = PageOptions(marker="<!-- m:v1:x -->", repository_url=url, pull_request=7, date="2026-03-02")
+    line = f"<!-- m:v1:x -->\n<sub>[octo/parser]({url}) · [#7]({url}/pull/7) · 2026-03-02</sub>\n\n### "
+    for text in (render_markdown(reports[0], options=options), render_joint(reports, options=options)):
+        assert text.startswith(line)
+        assert text.count("2026-03-02</sub>") == 1
+
+
 def test_verdict_and_next_step_are_the_first_two_lines_after_the_marker() -> None:
     marked = render_markdown(every_conclusion()["regression-fails"], options=PageOptions(marker="<!-- m:v1:x -->"))
     lines = [line for line in marked.splitlines() if line]
@@ -102,7 +112,7 @@ def test_verdict_and_next_step_are_the_first_two_lines_after_the_marker() -> Non
 def test_regressions_stand_before_improvements_in_one_table() -> None:
     text = render_markdown(report(Conclusion.REGRESSION, *FASTER, *UNCHANGED, *SLOWER))
     visible = text[: text.index("<details>")]
-    assert re.findall(r"^\| \S+\s(?:slower|faster)[^|]* \| [^|]+ \| `(\w+)`", visible, re.MULTILINE) == [
+    assert re.findall(r"^\| [🔴🟠🔵] \| [^|]+ \| `(\w+)`", visible, re.MULTILINE) == [
         "parse_large",
         "parse_small",
         "render_page",
@@ -183,7 +193,8 @@ def test_a_blind_comparison_lists_the_largest_difference_first_and_one_command()
 def test_a_change_from_zero_says_so() -> None:
     grown = finding("x", 0.0, 3.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, test="exact")
     text = render_markdown(report(Conclusion.REGRESSION, grown)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "| **from 0** | `x` | 0 allocs/op | 3 allocs/op | exact count |" in text
+    assert "| 🟠 | **from 0** | `x` | 0 → 3 allocs/op | proven worse |" in text
+    assert "| `x` | 0 allocs/op | 3 allocs/op | from 0 | exact count |" in text
 
 
 def test_notes_follow_the_order_of_the_findings() -> None:

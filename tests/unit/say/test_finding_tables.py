@@ -104,7 +104,50 @@ def test_one_run_a_side_has_the_interval_of_its_samples() -> None:
     assert shown(5) == ["12.0 ms", "15.6 ms"]
 
 
-@pytest.mark.parametrize(("changed", "is_shown"), [(SLOWER, True), ((), False)])
-def test_only_a_change_has_a_certainty(changed: tuple[Finding, ...], *, is_shown: bool) -> None:
-    text = render_markdown(report(Conclusion.INCONCLUSIVE, *changed, *DIFFERING))
-    assert ("[certainty](" in text) is is_shown
+def rows(*findings: Finding) -> str:
+    return render_markdown(report(Conclusion.REGRESSION, *findings)).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_row_has_each_fact_once_and_a_fold_has_the_interval_and_the_rate() -> None:
+    comment, _, folds = (rows(*SLOWER) + rows(*DIFFERING)).partition("<details>")
+    assert "| 🟠 | **+10.1%** | `parse_small` | 310 → 341 µs | proven slower `" in comment
+    comment = rows(*DIFFERING).partition("<details>")[0]
+    assert "| 🟡 | **+32.3%** | `parse_small` | 310 → 410 µs | differs |" in comment
+    assert "…" not in comment
+    assert "| `parse_small` | 310 µs | 341 µs | +10.1% (+8.3 … +11.8) | wrong by chance: 0.04%" in folds
+    assert "| `parse_small` | 310 µs | 410 µs | +32.3% (" in folds
+
+
+@pytest.mark.parametrize(
+    ("names", "place", "shown"),
+    [
+        (("bench/text.py::test_parse", "bench/text.py::test_trim[1.5]"), "bench/text.py::", "test_trim[1.5]"),
+        (("org.octo.Text.parse", "org.octo.Text.trim"), "org.octo.Text.", "trim"),
+        (("org.octo.Text.parse", "org.octo.Tree.walk"), "org.octo.", "Tree.walk"),
+        (("Parse/small", "Parse/8", "Parse/9"), "", "Parse/8"),
+        (("parse[a.b]", "parse[a.c]"), "", "parse[a.b]"),
+        (("text.parse",), "", "text.parse"),
+    ],
+)
+def test_what_all_names_share_stands_once(names: tuple[str, ...], place: str, shown: str) -> None:
+    comment = rows(*(finding(name, 1.0, 2.0, verdict=Verdict.REGRESSION) for name in names)).partition("<details>")[0]
+    assert f"| `{shown}` |" in comment
+    assert ("**In `" in comment) is bool(place)
+    assert f"**In `{place}`**" in comment or not place
+
+
+def test_a_large_change_is_a_factor() -> None:
+    assert "| **\N{MULTIPLICATION SIGN}1,000** | `parse` | 0.0121 → 12.1 ms |" in rows(
+        finding("parse", 0.0121, 12.1, verdict=Verdict.REGRESSION)
+    )
+
+
+def test_a_metric_that_all_rows_share_stands_once() -> None:
+    slower = [finding(name, 1.0, 2.0, verdict=Verdict.REGRESSION) for name in ("parse", "trim")]
+    counts = [replace(one, metric_name="allocations", verdict=Verdict.NOT_SEEN, relative_change=0.0) for one in slower]
+    comment = rows(*slower, *counts).partition("<details>")[0]
+    assert "**time**\n\n|" in comment
+    assert "| `parse` |" in comment
+    # A table without rows has no metric to name.
+    unchanged = [replace(one, verdict=Verdict.UNCHANGED, relative_change=0.0) for one in (*slower, *counts)]
+    assert "| `parse` · time |" in render_markdown(report(Conclusion.NO_CHANGE, *unchanged))

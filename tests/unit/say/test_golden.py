@@ -20,6 +20,8 @@ OPTIONS = PageOptions(
     run_url="https://github.example/octo/parser/actions/runs/42",
     report_url="https://github.example/octo/parser/actions/runs/42#artifacts",
     repository_url="https://github.example/octo/parser",
+    pull_request=7,
+    date="2026-03-02",
 )
 
 

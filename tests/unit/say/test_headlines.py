@@ -413,3 +413,15 @@ def test_loudness_of_the_emoji() -> None:
         for item in (minor, replace(minor, failed=True), report(Conclusion.REGRESSION, SLOWER[0]))
     ]
     assert shown == ["🟠", "🔴", "🔴"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "conclusion"),
+    [(Verdict.UNTESTED, Conclusion.INCONCLUSIVE), (Verdict.UNCHANGED, Conclusion.NO_CHANGE)],
+)
+def test_two_equal_files_are_told_as_such(verdict: Verdict, conclusion: Conclusion) -> None:
+    one = finding("x", 12.1, 12.1, verdict=verdict, reason=because(VerdictReason.BLIND, rounds=4))
+    copied, moved = replace(one, target=one.baseline), finding("y", 12.1, 12.2, verdict=verdict)
+    told = "Both sides hold the same values: one may be a copy of the other."
+    assert worded(report(conclusion, copied))[1] == told
+    assert worded(report(conclusion, copied, moved))[1] != told

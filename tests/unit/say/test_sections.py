@@ -74,7 +74,7 @@ def test_wall_and_cpu_time_of_one_verdict_are_one_row_and_counted_once() -> None
     assert sections.beside == {wall.key: (cpu,)}
     assert (sections.total, sections.several_metrics) == (1, False)
     text = render_text(report(Conclusion.REGRESSION, wall, cpu), colour=False, width=200)
-    assert "slower; cpu_time +40.0%" in text
+    assert "- sort · cpu_time (10.0 ms → 13.0 ms, +40.0%)" in text
 
 
 def test_wall_and_cpu_time_of_different_verdicts_are_two_rows() -> None:

@@ -20,7 +20,7 @@ def joint_comment(
     host: Host, destination: Destination, *, reports: Sequence[Report], number: int, config: Config
 ) -> str | None:
     """Write the one sticky comment for all suites. Return its address; None if the configuration wants none."""
-    options = page_options(destination, mark=joint_marker())
+    options = page_options(destination, mark=joint_marker(), number=number)
     body = drawn(lambda: render_joint(reports, options=options), loudest_first(reports)[0].conclusion)
     return write_comment(host, options.marker, body, reports=reports, number=number, config=config)
 

@@ -4,13 +4,17 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from perf_culprit.model.run import Benchmark, Metric, Summary
+from msgspec import structs
+
+from perf_culprit.errors import listed
+from perf_culprit.model.run import TIME, Benchmark, Metric, Summary
 from perf_culprit.model.unit_sizes import NANOSECONDS
+from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, gathered
 from perf_culprit.read.results.source import STDIN_NAME, Source
 
@@ -100,10 +104,51 @@ VALUE_GROUP: Final = rf"(?P<value>{NUMBER})"
 SCALES: Final = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
 SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
 SECONDS: Final = Measured(metric=SECOND_TIME)
+# A script's line before the output of each of its benchmarks.
+HEADING: Final = re.compile(r"([=*#-])\1{1,200}+ (?P<name>\S.{0,200}?) \1{2,200}\s{0,9}")
+# Repeated measurements of one benchmark differ less: a first one without caches may take ten times as long.
+LARGEST_RATIO: Final = 100.0
+ROUNDED: Final = (TIME, "cpu_time", "latency")
+MAX_SHOWN_ROUNDED: Final = 3
 
 
 def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 - one of several that a format names
     return Summary(value=value)
+
+
+def under_headings(
+    headed_benchmarks: Sequence[tuple[Benchmark, str, str]], file_name: str
+) -> Iterator[tuple[Benchmark, str]]:
+    """Name benchmarks by their headings if several headings have the same ones."""
+    keys = {(benchmark.key, heading) for benchmark, _, heading in headed_benchmarks}
+    are_same = len(keys) > len({key for key, _ in keys})
+    for benchmark, place, heading in headed_benchmarks:
+        name = heading if benchmark.name == file_name else f"{heading}: {benchmark.name}"
+        yield structs.replace(benchmark, name=name) if are_same and heading else benchmark, place
+
+
+def without_rounded(benchmarks: Sequence[Benchmark]) -> tuple[tuple[Benchmark, ...], tuple[str, ...]]:
+    """Leave out times that a tool rounded to 0, because they would be equal for ever. Return a note about them."""
+    rounded = [
+        benchmark
+        for benchmark in benchmarks
+        if benchmark.metric.name.startswith(ROUNDED) and 0.0 in (benchmark.samples or (benchmark.value,))
+    ]
+    names = listed([f"`{shown(one.name)}` {one.metric.name}" for one in rounded], most=MAX_SHOWN_ROUNDED)
+    kept = tuple(benchmark for benchmark in benchmarks if benchmark not in rounded) if rounded else tuple(benchmarks)
+    return kept, (f"left out because the tool printed them as 0: {names}",) * bool(rounded)
+
+
+def check_likeness(benchmarks: Iterable[Benchmark], source: Source) -> None:
+    """Raise DataError if the numbers of a series, which the tool did not name, cannot be of one benchmark."""
+    for benchmark in benchmarks:
+        least, most = min(benchmark.samples, default=0.0), max(benchmark.samples, default=0.0)
+        if 0.0 < least * LARGEST_RATIO < most:
+            raise source.error(
+                f"holds results from {least:g} to {most:g} {benchmark.metric.unit} under one name: "
+                "they are of several benchmarks",
+                "print a line `=== NAME ===` before each, or write each benchmark's results to a file of its own",
+            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,6 +157,7 @@ class Lines:
 
     `row` matches a whole line of a result, with a group `value` or those that `measures` names, and optionally `name`.
     `title` matches another line, whose `name` applies to the rows after it. If neither names a row, the file does.
+    The same results under several headings (`=== NAME ===`) are those of several benchmarks.
     With a `separator`, the title's name precedes the row's own, up to a title without a name.
     `measures` returns a row's measurements; a row without any is left out. `number` parses the text. `summary` takes
     the row and the number in the metric's unit; None means that the number is a sample. `spelling` cleans the line's
@@ -142,12 +188,14 @@ class Lines:
         )
 
     def read(self, source: Source) -> Parsed:
-        placed: list[tuple[Benchmark, str]] = []
+        headed_benchmarks: list[tuple[Benchmark, str, str]] = []
         file_name = "value" if source.name == STDIN_NAME else PurePath(source.parts[-1]).stem
-        name = "" if self.separator else file_name
+        name = unnamed = "" if self.separator else file_name
         earlier: set[tuple[str, str]] = set()
+        named: set[str] = set()
         lost = 0
         counts = True
+        heading = ""
         for number, line in lines(source):
             if self.warm_up is not None and (edge := self.warm_up.fullmatch(line)) is not None:
                 counts = edge["begins"] is None
@@ -157,16 +205,23 @@ class Lines:
                 if self.is_printed_twice and (full_name, line) in earlier:
                     continue
                 earlier.add((full_name, line))
-                benchmarks = self.measured(full_name, row, f"{source.place}:{number}")
-                placed += benchmarks
-                lost += not benchmarks
+                named |= {full_name} if own else set()
+                measured = self.measured(full_name, row, f"{source.place}:{number}")
+                headed_benchmarks += [(benchmark, place, heading) for benchmark, place in measured]
+                lost += not measured
             elif self.lost is not None and self.lost.fullmatch(line) is not None:
                 lost += 1
             elif self.title is not None and (title := self.title.fullmatch(line)) is not None:
-                name = (title["name"] or "").strip()
+                name = (title["name"] or "").strip() or unnamed
+            elif (above := HEADING.fullmatch(line)) is not None:
+                heading = above["name"]
         if self.is_cumulative:
-            placed = list({(each.name, each.metric.name): (each, place) for each, place in placed}.values())
-        return Parsed(benchmarks=gathered(placed), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
+            headed_benchmarks = list(
+                {(each.key, above): (each, place, above) for each, place, above in headed_benchmarks}.values()
+            )
+        benchmarks, notes = without_rounded(gathered(under_headings(headed_benchmarks, file_name)))
+        check_likeness((each for each in benchmarks if each.name not in named), source)
+        return Parsed(benchmarks=benchmarks, notes=(*notes, *(f"left out: {self.loss}: {lost}",) * bool(lost)))
 
     def measured(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
         placed = []

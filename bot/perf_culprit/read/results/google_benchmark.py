@@ -1,11 +1,12 @@
 """Google Benchmark: JSON, CSV and its console table."""
 
 import csv
+import dataclasses
 import re
 from collections.abc import Iterator
 
 from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
-from perf_culprit.read.results.console import NUMBER, is_number, lines, number_of
+from perf_culprit.read.results.console import NUMBER, is_number, lines, number_of, without_rounded
 from perf_culprit.read.results.json_value import JsonValue
 from perf_culprit.read.results.parsed import (
     Parsed,
@@ -224,12 +225,18 @@ def _rates(counters: str) -> Iterator[tuple[str, float]]:
         yield rate["name"], number_of(rate["value"]) * scale
 
 
+def _read_google_text(source: Source) -> Parsed:
+    parsed = _read_entries(list(_text_entries(source)), JsonValue({}, source.place))
+    benchmarks, notes = without_rounded(parsed.benchmarks)
+    return dataclasses.replace(parsed, benchmarks=benchmarks, notes=(*parsed.notes, *notes))
+
+
 GOOGLE_BENCHMARK_TEXT = ResultReader(
     id="google_benchmark_text",
     description="Google Benchmark's console table",
     example="./bench --benchmark_repetitions=10 | tee bench.txt",
     matches=_is_google_text,
-    read=lambda source: _read_entries(list(_text_entries(source)), JsonValue({}, source.place)),
+    read=_read_google_text,
     is_console=True,
     aliases=("googlecpp",),
     smaller="lower --benchmark_repetitions",

@@ -13,6 +13,7 @@ from perf_culprit.read.results.source import Source, json_object
 THROUGHPUT: Final = Measured(
     metric=Metric(name="throughput", unit="1/s", direction=Direction.HIGHER_IS_BETTER), group="rate"
 )
+OPERATIONS: Final = replace(THROUGHPUT, group="operations")
 LATENCY: Final = Measured(metric=Metric(name="latency", unit="ms", direction=Direction.LOWER_IS_BETTER), group="mean")
 # A Go duration has several parts: 1m2.5s.
 MICRO: Final = "\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}"
@@ -34,14 +35,19 @@ def percentile(name: str, group: str) -> Measured:
 
 
 def _measures(row: re.Match[str]) -> tuple[Measured, ...]:
-    """Return the row's measurements by its groups: `rate`, `mean`, and `p50`, … or `percent` with `value`."""
+    """Return the row's measurements by its groups: `rate`, `mean`, and `p50`, … or `percent` with `value`.
+
+    A pattern's second group of a percentile is `p50_table`.
+    """
     groups = {name: text for name, text in row.groupdict().items() if text not in (None, "---")}
-    shared = (measured for measured in (THROUGHPUT, LATENCY) if measured.group in groups)
-    percents = (percentile(name[1:], name) for name in groups if re.fullmatch(r"p[0-9]{2}", name))
+    shared = (measured for measured in (THROUGHPUT, OPERATIONS, LATENCY) if measured.group in groups)
+    percents = (percentile(name[1:3], name) for name in groups if re.fullmatch(r"p[0-9]{2}(?:_table)?", name))
     named = (percentile(groups["percent"], "value"),) if "percent" in groups else ()
     # hey reports seconds as `secs`.
     factor = 1e3 if groups.get("unit") == "secs" else 1.0
-    return tuple(replace(one, factor=1.0 if one is THROUGHPUT else factor) for one in (*shared, *percents, *named))
+    return tuple(
+        replace(one, factor=1.0 if one.metric is THROUGHPUT.metric else factor) for one in (*shared, *percents, *named)
+    )
 
 
 def _reader(
@@ -130,6 +136,8 @@ REDIS_BENCHMARK = _reader(
     row=(
         rf"\s{{0,9}}(?:(?P<name>[A-Z][^:]{{0,200}}): |throughput summary: )(?P<rate>{NUMBER}) requests per second"
         rf"(?:, p50=(?P<p50>{NUMBER}) msec)?\s{{0,9}}"
+        rf"|{SPACE}(?P<mean>{NUMBER}){SPACE}{NUMBER}{SPACE}(?P<p50_table>{NUMBER}){SPACE}(?P<p95>{NUMBER})"
+        rf"{SPACE}(?P<p99>{NUMBER}){SPACE}{NUMBER}\s{{0,9}}"
     ),
 )
 REDIS_BENCHMARK_CSV = _reader(
@@ -159,9 +167,14 @@ SYSBENCH = _reader(
     "sysbench",
     "sysbench cpu run | tee bench.txt",
     mark="sysbench ",
-    title=r"(?P<name>CPU speed|SQL statistics|File operations|Throughput):",
+    # The first of these lines begins every test.
+    title=(
+        r"Running the test with following options:|(?:Running )?(?P<name>memory speed|CPU speed|SQL statistics"
+        r"|File operations|Throughput)(?: test with the following options)?:"
+    ),
     row=(
-        rf"\s{{1,20}}(?:events per second:\s{{1,40}}(?P<rate>{NUMBER})|avg:\s{{1,60}}(?P<mean>{NUMBER})"
+        rf"Total operations: {NUMBER} \( {{0,9}}(?P<operations>{NUMBER}) per second\)"
+        rf"|\s{{1,20}}(?:events per second:\s{{1,40}}(?P<rate>{NUMBER})|avg:\s{{1,60}}(?P<mean>{NUMBER})"
         rf"|(?P<percent>[0-9]{{2}})th percentile:\s{{1,60}}(?P<value>{NUMBER}))\s{{0,9}}"
     ),
     lost=r"\s{1,20}(?:ignored errors|reconnects):\s{1,40}[1-9].{0,99}",

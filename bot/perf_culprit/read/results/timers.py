@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
+    HEADING,
     NUMBER,
     SECONDS,
     SPACE,
     VALUE_GROUP,
     Lines,
     Measured,
+    check_likeness,
     csv_cells,
     is_number,
     line_reader,
@@ -166,8 +168,10 @@ class _Timed:
 
     @property
     def heading(self) -> str:
-        """The name of the use: a command, or a single line; "" if there is none."""
+        """The name of the use: a command, the last heading, or a single line; "" if there is none."""
         command = SHELL_COMMAND.fullmatch(self.before[-1]) if self.before else None
+        if command is None and (headings := list(filter(None, map(HEADING.fullmatch, self.before)))):
+            return headings[-1]["name"]
         alone = self.before[0].rstrip(": ") if len(self.before) == 1 and len(self.before[0]) <= LONGEST_HEADING else ""
         return command["name"] if command else alone
 
@@ -199,14 +203,14 @@ def _read_shell_times(source: Source) -> Parsed:
                 place=one.rows[0][0],
                 next_step="print a line before each `time`, or write each command's times to a file of its own",
             )
-    return Parsed(
-        benchmarks=gathered(
-            pair
-            for one in timed
-            for place, row in one.rows
-            for pair in SHELL_LINES.measured(file if is_one else one.heading, row, place)
-        )
+    benchmarks = gathered(
+        pair
+        for one in timed
+        for place, row in one.rows
+        for pair in SHELL_LINES.measured(file if is_one else one.heading, row, place)
     )
+    check_likeness(benchmarks if is_one else (), source)
+    return Parsed(benchmarks=benchmarks)
 
 
 SHELL_TIME = ResultReader(
