@@ -25,7 +25,7 @@ from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, b
 from perf_culprit.stats.controls import exonerate
 from perf_culprit.stats.engine import judge
 from perf_culprit.stats.ragged import Booleans, Floats, Moments
-from perf_culprit.stats.unit_table import Judgement, SuiteShift, UnitTable
+from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable
 
 LEVEL: Final = 0.95  # of the engine's intervals
 # Statistic of a paired target: the baseline's value, moved by the change.
@@ -71,7 +71,9 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     effects = np.maximum(effects, least_told(chosen, suite))
     judgement = judge(suite.table, least_change=effects, tiers=options.tiers)
     is_control = np.array([options.settings.is_control(pair.key.benchmark) for pair in chosen])
-    judgement, freed = _freed(judgement, chosen, suite, is_control, effects, options)
+    judgement, freed = _freed(
+        judgement, chosen, suite.table, is_control=is_control, effects=effects, tiers=options.tiers
+    )
     described = _excused(describe(chosen, suite, options), judgement, suite.table, is_control)
     rows = _Rows.of(suite, judgement, options, effects)
     for row, index in enumerate(kept):
@@ -86,16 +88,17 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
 def _freed(
     judgement: Judgement,
     pairs: Sequence[MetricPair],
-    suite: SuiteUnits,
+    table: UnitTable,
+    *,
     is_control: Booleans,
     effects: Floats,
-    options: DetectorOptions,
+    tiers: Tiers,
 ) -> tuple[Judgement, list[Reason]]:
     """Take out how far the controls moved, and name the one that moved furthest in each direction."""
     if not is_control.any():
         return judgement, []
-    judgement, moved = exonerate(judgement, suite.table, is_control, least_change=effects, tiers=options.tiers)
-    slowed = moved * suite.table.orientation
+    judgement, moved = exonerate(judgement, table, is_control, least_change=effects, tiers=tiers)
+    slowed = moved * table.orientation
     notes = []
     for row, code in ((slowed.argmax(), Remark.CONTROL_SLOWER), (slowed.argmin(), Remark.CONTROL_FASTER)):
         if (slowed[row] > 0) == (code is Remark.CONTROL_SLOWER) and slowed[row]:
