@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def counted(suites: Mapping[str, Suite], way: Way, size: int, controls: int, count: int) -> dict[str, list[list[bool]]]:
-    """For each case the calls of each draw, in the order of COLUMNS."""
+    """Count the calls of each draw in each case, in the order of COLUMNS."""
     calls: dict[str, list[list[bool]]] = {case: [] for case in CASES}
     for table, is_control, row in drawn(suites, way, size, controls, count):
         for case, (machine, change) in CASES.items():
@@ -96,7 +96,7 @@ def _table(suite: Suite, way: Way) -> UnitTable:
 
 
 def _calls(judged: Judgement, rows: Booleans, *, with_suite: bool) -> tuple[bool, bool]:
-    """Whether any of these is suspected, or proven. Of an unchanged suite a shift of all counts as suspected, too."""
+    """Whether any of these is suspected, or proven. A shift of all of an unchanged suite counts as suspected, too."""
     is_warned = bool(judged.is_suspected[rows].any()) or (with_suite and judged.suite.is_suspected)
     return is_warned, bool(judged.is_proven[rows].any())
 
