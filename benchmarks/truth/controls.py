@@ -1,4 +1,4 @@
-"""What controls cost and excuse, on executions of which nothing was simulated.
+"""Count what controls cost and excuse, on recorded executions.
 
     python -m benchmarks.truth.controls CORPUS... [--draws 300]
 

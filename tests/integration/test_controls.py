@@ -63,7 +63,7 @@ def test_what_a_control_shares_is_no_regression(project: Project) -> None:
 
 
 def test_what_is_beyond_the_control_fails(project: Project) -> None:
-    """From 1 to 3 is +200%, and without the control's +50% it is +100%."""
+    """Three times as long is twice as long without the control's 50%."""
     configured(project, 'control: ["rend*"]\n')
     comment, conclusion = comment_on(project, 3 * LEVEL)
     assert "🔴 1 of 2 benchmarks got slower" in comment

@@ -15,9 +15,9 @@ def exonerate(
 ) -> tuple[Judgement, Floats]:
     """Judge again without what the controls (B,) share, and return the milder result of each benchmark.
 
-    This happens to kinds of which a control moved: alone among the controls, it is suspected or differs. Their common
-    shift is removed unit by unit, so its noise counts. A result changes only if it moved like the controls. So none
-    gets more certain.
+    A kind counts if one of its controls moved: judged among the controls alone, it is suspected or differs. Their
+    common shift is removed unit by unit, so its noise counts. A result changes only if it moved like the controls. So
+    none gets more certain.
 
     Also returns (B,) how far each control moved by which another benchmark's call became milder, as a logarithm.
     """
