@@ -100,7 +100,8 @@ def _freed(
     judgement, moved = exonerate(judgement, table, is_control, least_change=effects, tiers=tiers)
     slowed = moved * table.orientation
     notes = []
-    for row, code in ((slowed.argmax(), Remark.CONTROL_SLOWER), (slowed.argmin(), Remark.CONTROL_FASTER)):
+    furthest = int(slowed.argmax()), int(slowed.argmin())
+    for row, code in zip(furthest, (Remark.CONTROL_SLOWER, Remark.CONTROL_FASTER), strict=True):
         if (slowed[row] > 0) == (code is Remark.CONTROL_SLOWER) and slowed[row]:
             notes.append(because(code, benchmark=pairs[row].key.benchmark, change=abs(math.expm1(moved[row]))))
     return judgement, notes
