@@ -63,6 +63,9 @@ TRACE_SHARE: Final = 0.1
 TRACE_BUDGETS: Final = 5
 # The fewest executions of a trace of two commits: without hooks, the structure, and three repetitions.
 FEWEST_TRACED: Final = 10
+# Executions whose time is kept for that trace once something got or looks worse: two more, as an execution may take
+# longer than those before. A trace that would take more than half of the minutes is given up for the rounds.
+KEPT_FOR_TRACE: Final = 12
 # Writing files takes at most this share of a measurement's time. After a round, each file is written whole.
 WRITING_SHARE: Final = 0.05
 
@@ -288,6 +291,7 @@ class _Measurement:
         # A second measurement has as many rounds.
         self._pace = Pace(deadline=self._began + self._rounds_limit / (1 + plan.asked.confirm))
         self._lines: Mapping[str, str] = {}
+        self._keeps_for_trace = False
         self._is_decided = False
         self._report: Report | None = None
         self._flagged: tuple[str, ...] = ()
@@ -330,9 +334,7 @@ class _Measurement:
         names = () if report is None else flagged(report)
         if not names:
             return
-        left = self._began + self._limit - time.monotonic()
-        seconds = [side.run.cost.seconds / max(side.run.cost.executions, 1) for side in self._sides]
-        each = sum(seconds) / len(seconds)
+        left, each = self._began + self._limit - time.monotonic(), self._execution_seconds
         if left < FEWEST_TRACED * each:
             self._untraced(because(Caveat.NO_TIME_TO_TRACE, left=max(left, 0.0), each=each), output)
             return
@@ -345,6 +347,19 @@ class _Measurement:
             self._untraced(because(Caveat.NOT_TRACED, why=error.message, next=error.next_step), output)
         except Exception as error:  # noqa: BLE001 - a trace must not cost the verdict
             self._untraced(because(Caveat.NOT_TRACED, why=f"{type(error).__name__}: {error}"[:300]), output)
+
+    @property
+    def _execution_seconds(self) -> float:
+        costs = [side.run.cost for side in self._sides]
+        return sum(cost.seconds / max(cost.executions, 1) for cost in costs) / len(costs)
+
+    def _keep_for_trace(self, report: Report) -> None:
+        """End the rounds early enough for a trace. Once begun it goes on, so that no state of the numbers ends them."""
+        self._keeps_for_trace |= self._plan.asked.trace == AUTO and bool(flagged(report))
+        kept = KEPT_FOR_TRACE * self._execution_seconds
+        if self._keeps_for_trace and kept <= self._limit / 2:
+            self._rounds_limit = min(self._rounds_limit, self._limit - kept)
+            self._pace.deadline = self._began + self._rounds_limit / (1 + self._plan.asked.confirm)
 
     def _traced(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         checkouts = {side.name: side.checkout for side in self._sides}
@@ -496,6 +511,7 @@ class _Measurement:
         To exclude changes takes no part of the rates that the planned analyses share.
         """
         report = self._compared()
+        self._keep_for_trace(report)
         left = undecided(report)
         self._is_decided = not left and (can_prove or not any(one.verdict in PROVEN for one in report.findings))
         if can_prove and not self._is_decided:
