@@ -17,6 +17,8 @@ from perf_culprit import git
 from perf_culprit.commands.measure_requests import AUTO, MOST_ROUNDS, ROUNDS, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
+from perf_culprit.files import replace_file
+from perf_culprit.flows.benchmark_index import is_default_push, stored_index, traced_index, with_impact
 from perf_culprit.flows.compare import (
     confirm_report,
     corrected_for_analyses,
@@ -44,7 +46,7 @@ from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.reason import Caveat, Reason, because
-from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.report import Conclusion, Report, decode_tree_comparison, encode_tree_comparison
 from perf_culprit.model.run import HARNESS, Cost, Environment, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
@@ -76,6 +78,7 @@ class MeasurePlan:
 
     With `until_decided`, it adds rounds until an interim analysis decides all metrics. `analyses`: the rounds after
     which a change can be proven. `names`: measure only these benchmarks; all if it is empty.
+    `is_indexed`: see to an index of each benchmark's methods.
     """
 
     asked: Measure
@@ -86,6 +89,7 @@ class MeasurePlan:
     names: tuple[str, ...] = ()
     part: Part | None = None
     unreached: Unreached | None = None
+    is_indexed: bool = False
 
     @property
     def is_reached(self) -> bool:
@@ -159,6 +163,7 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
         analyses=planned_looks(rounds, proven=config.proven) if asked.until_decided else (rounds,),
         names=names,
         part=part,
+        is_indexed=asked.trace == AUTO and not names and part is None and is_default_push(environ or {}),
     )
     environ = environ or {}
     # Two commits that a person names are measured, even if they are one.
@@ -322,6 +327,36 @@ class _Measurement:
             self._confirm(workplace, output)
         if self._plan.trace is not None:
             self._trace(workplace, self._plan.trace, output)
+            if self._plan.is_indexed:
+                self._index(workplace, self._plan.trace)
+
+    def _index(self, workplace: Workplace, plan: TracePlan) -> None:
+        """Trace which methods each benchmark runs, if no stored run knows it or the newest that does is too old."""
+        side = self._sides[-1]
+        index = stored_index(self._plan.asked.repository, side.commit, config=self._config)
+        left = self._began + self._limit - time.monotonic()
+        each = side.run.cost.seconds / max(side.run.cost.executions, 1)
+        if index is None or index or left < FEWEST_TRACED * each:
+            return
+        self._say("tracing which methods each benchmark runs")
+        begun = time.monotonic()
+        try:
+            methods = traced_index(
+                workplace,
+                side.checkout,
+                self._plan.commands,
+                self._plan.tool,
+                names={one.name for one in side.run.benchmarks},
+                plan=replace_commands(plan, budget_s=min(plan.budget_s, left / TRACE_BUDGETS)),
+                say=self._say,
+            )
+        except Exception as error:  # noqa: BLE001 - an index must not cost the verdict
+            self._say(f"not traced: {error}")
+            return
+        side.run = replace(side.run, methods=methods)
+        side.spend(1, time.monotonic() - begun)
+        self._say(f"methods of {counted(len(methods), 'benchmark')} stored")
+        self.write()
 
     def _trace(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         """Trace all commits; by `auto` only if something got or looks worse, and whatever happens is no error."""
@@ -354,7 +389,7 @@ class _Measurement:
         return sum(cost.seconds / max(cost.executions, 1) for cost in costs) / len(costs)
 
     def _keep_for_trace(self, report: Report) -> None:
-        """End the rounds early enough for a trace. Once begun it goes on, so that no state of the numbers ends them."""
+        """End the rounds early enough for a trace. A suspicion that a later round takes back keeps the minutes too."""
         self._keeps_for_trace |= self._plan.asked.trace == AUTO and bool(flagged(report))
         kept = KEPT_FOR_TRACE * self._execution_seconds
         if self._keeps_for_trace and kept <= self._limit / 2:
@@ -379,6 +414,17 @@ class _Measurement:
         self._diagnoses = diagnose_traces(
             self._plan.asked.repository, self._commits, traces=self._traces, by=traced.by, output=output
         )
+        if self._plan.asked.trace == AUTO:
+            self._add_impact()
+
+    def _add_impact(self) -> None:
+        baseline, target = self._sides
+        index = stored_index(self._plan.asked.repository, baseline.commit, config=self._config)
+        (file,) = self._diagnoses
+        if index:
+            comparison = decode_tree_comparison(file.read_bytes(), place=str(file))
+            measured = {one.name for one in target.run.benchmarks}
+            replace_file(file, encode_tree_comparison(with_impact(comparison, index, measured=measured)))
 
     def _untraced(self, why: Reason, output: Path) -> None:
         self._say(f"not traced: {sentence(why)}")

@@ -123,7 +123,7 @@ def means_of(command: str, tool: str) -> Means | None:
 
 def _by_tracer(asked: Recording) -> Files:
     with tempfile.TemporaryDirectory(prefix="culprit-site-") as name:
-        command, site = own_python_path(asked.command), _user_site(Path(name))
+        command, site = own_python_path(asked.command), user_site(Path(name))
         traces = trace_commits(
             asked.workplace, asked.commits, plan=asked.plan, say=asked.say, command=command, variables=site
         )
@@ -138,7 +138,7 @@ def own_python_path(command: str) -> str:
     return re.sub(r"\bPYTHONPATH=(?=\S)", lambda match: f"{match[0]}{shlex.quote(str(HOOK_FOLDER))}:", command)
 
 
-def _user_site(folder: Path) -> Mapping[str, str]:
+def user_site(folder: Path) -> Mapping[str, str]:
     """A user site that finds the tracer even if a script of the command sets a PYTHONPATH of its own."""
     own = os.environ.get("PYTHONUSERBASE") or str(Path.home() / ".local")
     for minor in PYTHON_MINORS:

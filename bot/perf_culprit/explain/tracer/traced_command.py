@@ -289,10 +289,23 @@ def executed_functions(execute: Execute, *, root: Path, python_path: str = "") -
 
     Raises: errors of `execute`, and TraceError if its Python is too old.
     """
+    return frozenset((file, name) for file, name, *_ in _listed(execute, root=root, python_path=python_path))
+
+
+def methods_of_tests(execute: Execute, *, root: Path, python_path: str = "") -> dict[str, tuple[str, ...]]:
+    """The methods of one execution by pytest's test that ran them. Raises as `executed_functions`."""
+    methods: dict[str, dict[str, None]] = {}
+    for _, _, method, test in _listed(execute, root=root, python_path=python_path):
+        if test:
+            methods.setdefault(test, {})[method] = None
+    return {test: tuple(names) for test, names in methods.items()}
+
+
+def _listed(execute: Execute, *, root: Path, python_path: str) -> list[tuple[str, str, str, str]]:
     with _planned({"root": str(root), "listed": True}, python_path) as (folder, variables):
         execute(variables)
         rows = [row for result in _results(folder) for row in _checked(list, result.get("executed", []))]
-        return frozenset(_checked(lambda row: (str(row[0]), str(row[1])), row) for row in rows)
+        return [_checked(lambda row: (str(row[0]), str(row[1]), str(row[2]), str(row[3])), row) for row in rows]
 
 
 def _executed(execute: Execute, plan: dict[str, Any], *, python_path: str, budget: Budget) -> list[dict[str, Any]]:
