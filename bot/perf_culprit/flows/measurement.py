@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_commands
 from pathlib import Path
 from shutil import rmtree
+from statistics import median
 from tempfile import mkdtemp
 from typing import Final
 
@@ -68,6 +69,9 @@ FEWEST_TRACED: Final = 10
 # Executions whose time is kept for that trace once something got or looks worse: two more, as an execution may take
 # longer than those before. A trace that would take more than half of the minutes is given up for the rounds.
 KEPT_FOR_TRACE: Final = 12
+# The share of its time that an execution waits for a processor: below .01 on an idle machine, .3 with four busy
+# processes on two cores.
+BUSY: Final = 0.1
 # Writing files takes at most this share of a measurement's time. After a round, each file is written whole.
 WRITING_SHARE: Final = 0.05
 
@@ -501,10 +505,21 @@ class _Measurement:
             begun = time.monotonic()
             self._round(workplace, sides, f"{what}round {number} {at_most} {self._plan.rounds}{to_go}", names)
             self._pace.add(time.monotonic() - begun)
+            if number == 1:
+                self._say_if_busy(sides)
             if time.monotonic() - self._written >= self._writing_seconds / WRITING_SHARE:
                 self.write()
             if analyses and number >= FIRST_EXCLUSION and self._decides(number, can_prove=number in analyses):
                 return
+
+    def _say_if_busy(self, sides: Sequence[MeasuredSide]) -> None:
+        told = [(one.delay_seconds, one.seconds) for side in sides for one in side.run.executions]
+        waits = [wait / seconds for wait, seconds in told if wait is not None]
+        if waits and (share := median(waits)) >= BUSY:
+            self._say(
+                f"executions wait {share:.0%} of their time for a processor: other programs keep this machine busy, so "
+                "only large changes will be visible; stop them, or measure on another machine"
+            )
 
     def _asked(self, run: Run, names: Sequence[str]) -> Run:
         kept = only(run, names)
