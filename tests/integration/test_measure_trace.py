@@ -149,7 +149,8 @@ def test_a_trace_that_fails_says_why_and_leaves_the_verdict(
 
 UNDECIDED = (
     f'n=0; test ! -e "${COUNTER}" || read -r n < "${COUNTER}"; echo $((n + 1)) > "${COUNTER}"; read -r v < value; '
-    "sleep 0.25; {python} bench.py > /dev/null; r=$(((n * 37 + n * n * 11) % 21)); "
+    """sleep 0.25; {python} -c 'import lib; [lib.parse() for _ in range(300)]'; """
+    "r=$(((n * 37 + n * n * 11) % 21)); "
     """printf '[{{"name": "steady", "unit": "ms", "value": %s}}, {{"name": "loud", "unit": "ms", "value": %s}}]' """
     "$((v * (1000 + r))) $((1000 + 100 * r))"
 )
@@ -164,3 +165,4 @@ def test_minutes_are_kept_for_a_trace_while_another_benchmark_is_undecided(
     output = capsys.readouterr()
     assert "of the minutes were left" not in output.out
     assert "tracing 1 benchmark" in f"{output.out}{output.err}"
+    assert "lib.slow" in output.out, output

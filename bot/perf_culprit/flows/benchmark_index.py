@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +22,7 @@ from perf_culprit.machine.trace_means import PYTHON, means_of, own_python_path, 
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.call_tree import Profile
-from perf_culprit.model.reason import Caveat, Reason, because
+from perf_culprit.model.reason import Caveat, because
 from perf_culprit.model.report import TreeComparison
 from perf_culprit.model.run import LONGEST_METHOD, MOST_INDEXED, MOST_METHODS
 from perf_culprit.model.run_file import decode_run
@@ -33,7 +33,6 @@ Index = Mapping[str, Sequence[str]]
 # An index is traced again after this time or this number of commits *(choice)*.
 MOST_DAYS: Final = 30
 MOST_COMMITS: Final = 200
-MOST_NAMED: Final = 3
 MOST_CHARACTERS: Final = 200_000  # of an index
 
 
@@ -139,21 +138,13 @@ def bounded(index: Index) -> dict[str, tuple[str, ...]]:
 
 
 def with_impact(comparison: TreeComparison, index: Index, *, measured: Collection[str]) -> TreeComparison:
-    """Add how many benchmarks run each of the first suspects, and how many of these were not measured."""
-    return replace(comparison, notes=(*_impact(comparison, index, set(measured)), *comparison.notes))
-
-
-def _impact(comparison: TreeComparison, index: Index, measured: set[str]) -> Iterator[Reason]:
-    inverted: dict[str, list[str]] = {}
-    for name, methods in index.items():
-        for method in methods:
-            inverted.setdefault(method, []).append(name)
-    # A function that the change has added is known by its caller.
-    indexed = (
-        next((one for one in reversed(suspect.path) if one in inverted), None) for suspect in comparison.suspects
-    )
-    for method in [one for one in dict.fromkeys(indexed) if one is not None][:MOST_NAMED]:
-        names = inverted[method]
-        left = sum(name not in measured for name in names)
-        more = {"left": left} if left else {}
-        yield because(Caveat.RUN_BY, method=method, running=len(names), count=len(index), **more)
+    """Add how many benchmarks run the first suspect, and how many of these were not measured."""
+    for suspect in comparison.suspects[:1]:
+        # A function that the change has added is known by its caller.
+        for method in reversed(suspect.path):
+            if names := [name for name, methods in index.items() if method in methods]:
+                left = sum(name not in measured for name in names)
+                more = {"left": left} if left else {}
+                note = because(Caveat.RUN_BY, method=method, running=len(names), count=len(index), **more)
+                return replace(comparison, notes=(note, *comparison.notes))
+    return comparison
