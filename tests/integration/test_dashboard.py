@@ -212,4 +212,5 @@ def test_nothing_overlaps_and_the_outline_is_in_order(browser: Page, site: Path,
         page = opened(browser, site, fragment, width=width)
         shown(page, fragment)
         assert layout_faults(page) == []
+        assert page.value("document.title").endswith("Performance of octo/shop")
         assert outline(page) == [*frame, *expected, "contentinfo"]

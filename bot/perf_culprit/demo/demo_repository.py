@@ -62,7 +62,7 @@ def fresh_directory(directory: Path) -> None:
 
 def build_repository(directory: Path) -> DemoRepository:
     """Create a repository with a main branch, a branch that regresses, and a bare remote that has both."""
-    work, remote = directory / "repository", directory / "remote.git"
+    work, remote = directory / "textkit", directory / "remote.git"
     for path in (work, remote):
         path.mkdir()
     run_git(remote, "init", "--quiet", "--bare", "--initial-branch=main")

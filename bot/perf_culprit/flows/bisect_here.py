@@ -57,7 +57,7 @@ def _search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | 
             say(sentence(remark))
         if step.bisection.open_dispatch is not None:
             jobs = len(step.bisection.open_dispatch.jobs)
-            line = progress_line(step.progress, verbose=plan.asked.verbose)
+            line = progress_line(step.progress, seconds=step.bisection.runner_seconds, verbose=plan.asked.verbose)
             say(f"{jobs} jobs; {line}" if jobs > 1 else line)
 
     return search_here(plan, config=config, say=say, report=report, by_time=by_time)

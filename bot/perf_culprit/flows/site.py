@@ -183,12 +183,14 @@ def _dashboard(
         Commit(hash=commit, subject=subject, seconds=seconds, tag=tags.get(commit))
         for commit, (seconds, subject) in headlines.items()
     )
+    url = git.web_address(repository)
     return Dashboard(
         commits=commits,
         panels=tuple(panels),
         changes=changes,
         standing=standing(panels, changes, commits, around.line),
-        repository_url=git.web_address(repository),
+        name="/".join(url.split("/")[-2:]) if url else repository.resolve().name,
+        repository_url=url,
         notes=notes,
     )
 

@@ -315,11 +315,15 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dashboard:
-    """`commits` are those with runs or named elsewhere, oldest first. `notes` tell what was omitted."""
+    """`commits` are those with runs or named elsewhere, oldest first. `notes` tell what was omitted.
+
+    `name`: the repository's, such as octo/parser.
+    """
 
     commits: tuple[Commit, ...]
     panels: tuple[Panel, ...]
     changes: tuple[ShownChange, ...]
     standing: Standing
+    name: str = ""
     repository_url: str | None = None
     notes: tuple[Reason, ...] = ()

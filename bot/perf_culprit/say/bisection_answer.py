@@ -14,6 +14,7 @@ from perf_culprit.model.bisection import (
     OutcomeKind,
     Suspect,
 )
+from perf_culprit.model.run import FULL_HASH
 from perf_culprit.say import bisection_words as phrases
 from perf_culprit.say.call_trees import culprit_nodes
 from perf_culprit.say.document import (
@@ -59,13 +60,23 @@ def bisection_text(report: BisectionReport, *, colour: bool = False, verbose: bo
     """Render the report for a terminal, without foreign control characters. `verbose` adds posteriors."""
     evidence = [*map(Safe, phrases.evidence(report.outcome))] if verbose else []
     more = (Bullets(items=evidence, total=len(evidence), title=Safe("Evidence")),) if evidence else ()
-    nodes = (*bisection_nodes(report), *more)
+    nodes = (*bisection_nodes(report), *more, *revert_or_accept(report))
     return render_terminal(Document(nodes=nodes), width=WIDE, colour=colour, more_at="")
 
 
 def bisection_markdown(report: BisectionReport) -> str:
     """Render the report for a comment or a job summary. Subjects, failures and commands are foreign text."""
-    return markdown_text(*bisection_nodes(report))
+    return markdown_text(*bisection_nodes(report), *revert_or_accept(report))
+
+
+def revert_or_accept(report: BisectionReport, accept: Sequence[Safe] = ()) -> tuple[Figure, ...]:
+    """Return the next step after a named regression. `accept`: lines for a comment; otherwise, for a shell."""
+    named = [one.commit for one in report.outcome.culprits if not one.improvement and FULL_HASH.fullmatch(one.commit)]
+    if not named:
+        return ()
+    lines = [Safe(f"git revert {commit}") for commit in named]
+    lines += accept or [Safe(f"perf-culprit accept --all --commit {named[0]} --reason REASON")]
+    return (Figure(title=Safe("Next: fix it, revert it, or accept the new baseline:"), lines=tuple(lines)),)
 
 
 def commit_pages(report: BisectionReport) -> dict[str, str]:

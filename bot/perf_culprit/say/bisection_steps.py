@@ -9,7 +9,7 @@ from typing import Final
 from perf_culprit.model.bisection import ChangeFacts, Phase, PlannedSearch, Progress, StoredNoise
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Objection
-from perf_culprit.say.bisection_answer import bisection_nodes, headline
+from perf_culprit.say.bisection_answer import bisection_nodes, headline, revert_or_accept
 from perf_culprit.say.bisection_words import sized
 from perf_culprit.say.charts import blocks
 from perf_culprit.say.document import (
@@ -29,7 +29,8 @@ from perf_culprit.say.document import (
     words,
 )
 from perf_culprit.say.inert import SHORT_HASH, Safe, plain
-from perf_culprit.say.numbers import counted, percent
+from perf_culprit.say.issue_texts import accept_lines
+from perf_culprit.say.numbers import counted, lasted, percent
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_markdown import markdown_text
 
@@ -161,8 +162,9 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
         elif meanwhile is not None:
             nodes.append(paragraph(words("Meanwhile {}.", worded(step.bisection.objected(meanwhile)))))
         nodes += bisection_nodes(replace(step.report, repository_url=repository_url))
+        nodes += revert_or_accept(step.report, accept_lines((step.report.key.benchmark,), head=step.bisection.head))
     else:
-        title = _title(step.progress)
+        title = _title(step.progress, step.bisection.runner_seconds)
         nodes += _progress(step, repository_url=repository_url)
     if step.remarks:
         remarks = [*map(worded, step.remarks[:MOST_REMARKS])]
@@ -171,7 +173,8 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
     return StepTexts(title=title, body=markdown_text(*nodes, footer))
 
 
-def _title(progress: Progress) -> str:
+def _title(progress: Progress, seconds: float) -> str:
+    """Return the state in one line. `seconds`: those of all executions so far, builds included; 0 if unknown."""
     title = f"{PHASES[progress.phase]}: "
     failing = f", {counted(progress.failing, 'commit')} cannot be run" if progress.failing else ""
     if progress.expected_executions is None:
@@ -179,12 +182,14 @@ def _title(progress: Progress) -> str:
         return f"{title}{counted(progress.executions, 'execution')}{most}{failing}"
     left = counted(max(1, round(2**progress.entropy_bits)), "commit")  # the number of equally likely commits
     expected = progress.executions + progress.expected_executions
+    rest = seconds * progress.expected_executions / max(1, progress.executions)
+    left += f" and {lasted(rest, 'runner ')}" if rest else ""
     return f"{title}{progress.executions:,} of about {expected:,} executions, about {left} left{failing}"
 
 
-def progress_line(progress: Progress, *, verbose: bool = False) -> str:
+def progress_line(progress: Progress, *, seconds: float = 0.0, verbose: bool = False) -> str:
     """Return the progress as one line for a search on this machine."""
-    parts = [_title(progress)]
+    parts = [_title(progress, seconds)]
     if verbose:
         parts.append(f"{progress.entropy_bits:.1f} bits")
     if progress.relative_change is not None:
@@ -201,7 +206,7 @@ def progress_line(progress: Progress, *, verbose: bool = False) -> str:
 def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
     progress, bisection = step.progress, step.bisection
     yield Heading(text=words("Bisecting {}", Name(bisection.key.benchmark)), tone=Tone.PLAIN)
-    yield paragraph(_standing(progress))
+    yield paragraph(_standing(progress, bisection.runner_seconds))
     if progress.relative_change is not None:
         so_far = sized(progress.relative_change, progress.confidence_interval)
         yield paragraph(Safe(f"Bad against good so far: {so_far}."))
@@ -228,9 +233,9 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
         yield paragraph(words("Waiting: {}.", worded(step.waiting)))
 
 
-def _standing(progress: Progress) -> Text:
+def _standing(progress: Progress, seconds: float) -> Text:
     """Return the progress, with a bar once the expected number is known. Before, the bar would stay at zero."""
-    title, expected = _title(progress), progress.expected_executions
+    title, expected = _title(progress, seconds), progress.expected_executions
     if expected is None:
         return Safe(f"{title[:1].upper()}{title[1:]}.")
     share = progress.executions / max(1, progress.executions + expected)

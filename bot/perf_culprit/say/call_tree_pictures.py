@@ -197,7 +197,7 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
 
 
 def tree_and_flame(comparison: TreeComparison, service: ServiceComparison) -> Safe:
-    return Safe(f'<div class="pair">{tree_list(comparison, service)}{flame_section(comparison)}</div>')
+    return Safe(f"{tree_list(comparison, service)}{flame_section(comparison)}")
 
 
 def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:

@@ -92,7 +92,7 @@ def bound(services: Sequence[ServiceComparison]) -> str:
     return f"method takes {most} of {'the whole' if len(services) == 1 else 'its service'} more{beyond}"
 
 
-def whole_change(one: ServiceComparison) -> float | None:
+def _whole_change(one: ServiceComparison) -> float | None:
     return one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
 
 
@@ -103,7 +103,7 @@ def answer_words(one: ServiceComparison) -> str:
     # Shares without a count of samples add up to 1 on both sides.
     if unit == one.unit or max(one.baseline_total, one.target_total) > 1.5:
         before, after = amounts(next(sides), next(sides), unit, own=False)
-        grown = whole_change(one)
+        grown = _whole_change(one)
         counts = " samples" if unit == "samples" else ""
         totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
     words = f"no {bound([one])}" if one.answer is Answer.NOT_SLOWER else ANSWERS[one.answer]

@@ -32,7 +32,6 @@ from perf_culprit.say.call_tree_words import (
     effect,
     headline,
     unseen,
-    whole_change,
     why,
 )
 from perf_culprit.say.charts import bar
@@ -93,8 +92,8 @@ _MOVED: Final = (
 )
 _IMPACT: Final = (
     Column(name="service"),
-    Column(name="change", right=True),
     Column(name="share of its time in the suspects"),
+    Column(name="compared"),
 )
 # Profilers group threads under this name. Nobody tests a thread.
 _THREAD: Final = "Thread *"
@@ -201,8 +200,12 @@ def _compared(comparison: TreeComparison) -> Iterator[Part]:
     ):
         if names:
             yield Bullets(items=[*map(Name, names[:NAMES])], total=len(names), title=Safe(heading))
-    answers = [words("{}: {}", Name(one.service, 60), _answer(one)) for one in comparison.services[:NAMES]]
-    yield Bullets(items=answers, total=len(comparison.services), title=Safe("What was compared"))
+    # The table of services to test again has the others.
+    impacted = {one.service for one in _to_test(comparison)}
+    others = [one for one in comparison.services if one.service not in impacted]
+    if others:
+        answers = [words("{}: {}", Name(one.service, 60), _answer(one)) for one in others[:NAMES]]
+        yield Bullets(items=answers, total=len(others), title=Safe("What was compared"))
     if notes := [note for note in comparison.notes if note.code is not Caveat.RUN_BY]:
         sentences = [*map(worded, notes[:NOTES])]
         yield Bullets(items=sentences, total=len(notes), title=Safe("Notes on the call trees"))
@@ -234,12 +237,11 @@ def _to_test(comparison: TreeComparison) -> tuple[SuspectShare, ...]:
 
 
 def _impact(comparison: TreeComparison, *, title: str | None = None) -> Table:
-    changes = {one.service: whole_change(one) for one in comparison.services if one.unit != "share"}
+    answers = {one.service: _answer(one) for one in comparison.services}
 
     def row(one: SuspectShare) -> Row:
-        grown = changes.get(one.service)
-        change = NOTHING if grown is None else Safe(percent(grown, signed=True))
-        return Row((Name(one.service), change, words("{} {}", Drawn(bar(one.share)), Safe(percent(one.share)))))
+        share = words("{} {}", Drawn(bar(one.share)), Safe(percent(one.share)))
+        return Row((Name(one.service), share, answers.get(one.service, NOTHING)))
 
     heading = None if title is None else Safe(title)
     return table(_IMPACT, _to_test(comparison), row, title=heading, shown=Shown.TABLE, most=SERVICE_ROWS)

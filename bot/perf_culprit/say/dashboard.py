@@ -50,6 +50,7 @@ def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
         by_panel.setdefault(one.panel, []).append(one)
     return {
         "repository": dashboard.repository_url,
+        "name": plain(dashboard.name, limit=_NAME_LIMIT),
         "standing": _words(dashboard.standing)[0],
         "notes": [plain(sentence(note), limit=SENTENCE_LIMIT) for note in dashboard.notes],
         "commits": [

@@ -198,9 +198,10 @@ def _commands(name: str, commits: CommitRange) -> Node:
     return Figure(title=Safe("Find the culprit, or accept the new baseline:"), lines=tuple(lines))
 
 
-def accept_lines(names: Sequence[str]) -> list[Safe]:
-    """Return lines for a fence, without names that a command cannot hold."""
-    return [Safe(f"/perf-accept {quoted} REASON") for name in names if (quoted := _quoted(name))]
+def accept_lines(names: Sequence[str], *, head: str | None = None) -> list[Safe]:
+    """Return lines for a fence, without names that a command cannot hold. `head`: that of a pull request."""
+    of = f"{head} " if head else ""
+    return [Safe(f"/perf-accept {of}{quoted} REASON") for name in names if (quoted := _quoted(name))]
 
 
 def _quoted(name: str) -> str | None:

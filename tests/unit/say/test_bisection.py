@@ -268,7 +268,7 @@ def test_foreign_text_stays_text() -> None:
     assert "##[" not in text
     # None of it is left outside code spans and fences.
     assert "\n@everyone" not in markdown
-    assert markdown.count("```text") == 1
+    assert markdown.count("```text") == 2
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,21 @@ from datetime import UTC, datetime
 import pytest
 from msgspec import structs
 
-from perf_culprit.model.bisection import Job, Phase, Progress, Purpose, SearchSettings, SearchState, Suspect
+from perf_culprit.model.bisection import (
+    BisectionReport,
+    Job,
+    Phase,
+    Progress,
+    Purpose,
+    SearchSettings,
+    SearchState,
+    Suspect,
+)
 from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Objection, SearchReason, because, remark
 from perf_culprit.model.run import MetricKey
+from perf_culprit.say.bisection_answer import bisection_text
 from perf_culprit.say.bisection_steps import progress_line, step_texts
 from tests.support.bisections import BAD, FIRST, RANGE, REPORT, SECOND
 
@@ -45,6 +55,32 @@ PROGRESS = Progress(
     expected_executions=30,
     suspects=(Suspect(commit=SECOND, posterior=0.7), Suspect(commit=FIRST, posterior=0.2)),
 )
+
+
+def test_a_running_search_says_what_is_left() -> None:
+    step = BisectionStep(bisection=structs.replace(BISECTION, runner_seconds=900.0), progress=PROGRESS)
+    texts = step_texts(step, repository_url=URL)
+    assert texts.title == "searching: 30 of about 60 executions, about 2 commits and 15 runner minutes left"
+    assert texts.title in texts.body
+    assert "about 2 commits and 15 runner minutes left" in progress_line(PROGRESS, seconds=900.0)
+
+
+def test_an_answer_ends_with_the_next_step() -> None:
+    def answer(report: BisectionReport, head: str | None = BAD) -> str:
+        step = BisectionStep(bisection=structs.replace(BISECTION, head=head), progress=PROGRESS, report=report)
+        return step_texts(step, repository_url=URL).body
+
+    told = "Next: fix it, revert it, or accept the new baseline:\n\n```text\n"
+    assert f'{told}git revert {SECOND}\n/perf-accept {BAD} "parse" REASON\n```' in answer(REPORT)
+    assert f'{told}git revert {SECOND}\n/perf-accept "parse" REASON\n```' in answer(REPORT, head=None)
+    (culprit,) = REPORT.outcome.culprits
+    better = structs.replace(REPORT.outcome, culprits=(structs.replace(culprit, improvement=True),))
+    assert "git revert" not in answer(replace(REPORT, outcome=better))
+    assert (
+        bisection_text(REPORT)
+        .rstrip()
+        .endswith(f"git revert {SECOND}\nperf-culprit accept --all --commit {SECOND} --reason REASON")
+    )
 
 
 def test_progress_is_told_in_numbers() -> None:
