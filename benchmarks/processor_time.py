@@ -2,10 +2,12 @@
 
     python -m benchmarks.processor_time record OUT --rounds 30 --burners 4
     python -m benchmarks.processor_time judge OUT ...
+    python -m benchmarks.processor_time repeat OUT ...
     python -m benchmarks.processor_time cost
 
 `record` measures a suite of fixed work in C, Go and Python in turn. Its commits are a base, one with the same code, and
 two with 8 and 10% more work. `judge` draws 12 of the rounds, again and again, and counts what `judge_run` proves.
+`repeat` asks whether repeating the executions that waited longest for a processor would make rounds agree better.
 `cost` is what `measure` adds to an execution of about a second.
 """
 
@@ -21,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.cli.entry import main as perf_culprit
@@ -32,6 +35,7 @@ from perf_culprit.measure.processor_time import Meter
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.run import Benchmark, Run
 from perf_culprit.model.run_file import decode_run
+from perf_culprit.stats.ragged import Floats
 
 ROUNDS: Final = 12
 DRAWS: Final = 300
@@ -135,6 +139,42 @@ def _proven(baseline: Run, target: Run, numbers: Sequence[int], *, way: str, see
     return proven / (DRAWS * len(SUITE)), by_processor / (DRAWS * len(SUITE))
 
 
+def repeat(output: Path, *, seed: int) -> None:
+    """Print the spread of rounds where nothing changed: as measured, and with a fifth of the executions repeated.
+
+    The repeated ones are those of each side that waited longest per second of processor time; beside it, as many at
+    random. A repetition is another execution of the same side, and is kept if it waited less.
+    """
+    sides = [decode_run((output / f"{name}.json").read_bytes(), place=name) for name in ("baseline", "target-1")]
+    drawn = np.random.default_rng(seed)
+    for name in SUITE:
+        kept = [[one for one in side.executions if one.benchmark == name] for side in sides]
+        times = np.array([[[one.seconds, one.cpu_seconds] for one in side] for side in kept])
+        waits = np.array([[(one.delay_seconds or 0.0) / one.cpu_seconds for one in side] for side in kept])
+        print(f"{output}, {name}: {times.shape[1]} executions a side; spread by the clock and by processor time")
+        print("  as measured", _spread(times).round(3))
+        for way, order in (("the longest waits repeated", waits), ("as many at random", None)):
+            spreads = [_spread(_repeated(times, waits, order, drawn)) for _ in range(DRAWS)]
+            print(f"  {way}", np.mean(spreads, axis=0).round(3))
+
+
+def _repeated(times: Floats, waits: Floats, order: Floats | None, drawn: np.random.Generator) -> Floats:
+    result, count = times.copy(), times.shape[1]
+    for side in range(2):
+        asked = np.argsort(drawn.random(count) if order is None else order[side])[-(count // 5) :]
+        others = drawn.integers(0, count, len(asked))
+        is_kept = np.full(len(asked), True) if order is None else waits[side, others] < waits[side, asked]
+        result[side, asked[is_kept]] = times[side, others[is_kept]]
+    return result
+
+
+def _spread(times: Floats) -> Floats:
+    """The standard deviation of the rounds' log ratios, (2,): by the clock and by processor time."""
+    rounds = np.log(times).reshape(2, -1, 2, 2).mean(axis=2)
+    spread: Floats = np.std(rounds[1] - rounds[0], axis=0, ddof=1)
+    return spread
+
+
 def cost(executions: int) -> None:
     """Run one program in turn alone and as `measure` runs it; count the processor time of both, and our own."""
     program = [sys.executable, "-S", "-c", "sum(i * i for i in range(9000000))"]
@@ -161,7 +201,7 @@ def cost(executions: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("record", "judge", "cost"))
+    parser.add_argument("what", choices=("record", "judge", "repeat", "cost"))
     parser.add_argument("outputs", nargs="*", type=Path)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--burners", type=int, default=0)
@@ -174,6 +214,8 @@ def main() -> None:
     for output in asked.outputs:
         if asked.what == "record":
             record(output, rounds=asked.rounds, burners=asked.burners, seconds=asked.seconds)
+        elif asked.what == "repeat":
+            repeat(output, seed=asked.seed)
         else:
             judge(output, seed=asked.seed)
 

@@ -290,6 +290,36 @@ def test_what_the_benchmark_executes_is_in_the_prior_and_in_the_answer(
     assert "touches price (shop.py), which the benchmark runs" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("command", "remark"),
+    [
+        ("PYTHONPATH=. {python} bench.py", None),
+        (
+            "{python} -E bench.py",
+            "it runs `python -E`, which ignores PYTHONPATH, by which the tracer gets in (leave out -E)",
+        ),
+        ("node() {{ sh bench.sh; }}; node", None),
+        ("cat value", None),
+    ],
+)
+def test_a_prior_without_executed_functions_says_why_and_what_helps(
+    repository: Path, tmp_path: Path, command: str, remark: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commits = shop_line(CULPRIT)
+    for name, commit in commits.items():
+        script = {"bench.sh": f"{sys.executable} -E bench.py\n", "bench.py": f"import time\n{BENCH}time.sleep(0.2)\n"}
+        commits[name] = replace(commit, files={**(commit.files or {}), **script})
+    hashes, state = measured_repository(repository, commits), tmp_path / "state.json"
+    run = command.format(python=sys.executable)
+    bisect(repository, "--executions", "4", "--state", str(state), good=hashes["c0"], bad=hashes["c11"], run=run)
+    printed = capsys.readouterr().err
+    assert ("the prior does not know" in printed) == (remark is not None)
+    assert remark is None or remark in printed
+    prior = json.loads(state.read_bytes())["search"]["prior"]
+    others = max(chance for commit, chance in prior.items() if commit != hashes["c5"])
+    assert (prior[hashes["c5"]] > 3 * others) == ("PYTHONPATH" in command)
+
+
 @pytest.mark.parametrize("name", ["table.json", "table.py"])
 def test_a_culprit_that_no_trace_sees_is_named_all_the_same(repository: Path, name: str) -> None:
     commits = shop_line(0)

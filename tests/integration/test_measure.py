@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from perf_culprit.cli.entry import main
+from perf_culprit.measure.processor_time import Meter
 from perf_culprit.measure.worktree_executor import drawn_round
+from perf_culprit.model.run import Execution
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository, temporary_folders
@@ -66,6 +68,25 @@ def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.Capture
     assert "compare --paired --baseline" in output
     out = repository.parent / "out"
     assert "execution" not in (out / "log.txt").read_text()
+
+
+@pytest.mark.parametrize(("delay", "is_said"), [(0.04, False), (0.3, True)])
+def test_a_busy_machine_is_told_after_the_first_round(
+    delay: float,
+    is_said: bool,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def end(meter: Meter) -> None:
+        meter.execution = Execution(seconds=1.0, cpu_seconds=0.6, delay_seconds=delay)
+
+    monkeypatch.setattr(Meter, "end", end)
+    assert measure(repository, "--rounds", "2", "--warmup", "0") == 0
+    lines = capsys.readouterr().err.splitlines()
+    told = [number for number, text in enumerate(lines) if "wait 30% of their time for a processor" in text]
+    second = next(number for number, text in enumerate(lines) if text.startswith("round 2"))
+    assert told == [second - 1] * is_said
 
 
 def test_compare_reads_what_measure_wrote(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,3 +145,24 @@ def test_a_trace_that_fails_says_why_and_leaves_the_verdict(
     report = decode_tree_comparison((tmp_path / "out" / "diagnosis.json").read_bytes(), place="it")
     assert not report.services
     assert report.subject == "commit c1"
+
+
+UNDECIDED = (
+    f'n=0; test ! -e "${COUNTER}" || read -r n < "${COUNTER}"; echo $((n + 1)) > "${COUNTER}"; read -r v < value; '
+    """sleep 0.25; {python} -c 'import lib; [lib.parse() for _ in range(300)]'; """
+    "r=$(((n * 37 + n * n * 11) % 21)); "
+    """printf '[{{"name": "steady", "unit": "ms", "value": %s}}, {{"name": "loud", "unit": "ms", "value": %s}}]' """
+    "$((v * (1000 + r))) $((1000 + 100 * r))"
+)
+
+
+def test_minutes_are_kept_for_a_trace_while_another_benchmark_is_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A trace takes ten executions, more than a tenth of these 20 seconds."""
+    more = ("--until-decided", "--minutes", "0.34")
+    assert measure_auto((1000, 9000), tmp_path, monkeypatch, *more, run=UNDECIDED) == 0
+    output = capsys.readouterr()
+    assert "of the minutes were left" not in output.out
+    assert "tracing 1 benchmark" in f"{output.out}{output.err}"
+    assert "lib.slow" in output.out, output

@@ -30,9 +30,11 @@ from perf_culprit.dispatch.local_dispatcher import StateFile, open_dispatcher
 from perf_culprit.dispatch.stored_samples import record_search, stored_runs, usable_blocks
 from perf_culprit.errors import BotError, UsageError
 from perf_culprit.explain.tracer.traced_command import executed_functions
+from perf_culprit.explain.tracer.tracer_fault import TraceError
 from perf_culprit.files import read_limited
 from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
 from perf_culprit.machine.this_machine import Say, this_machine
+from perf_culprit.machine.trace_means import PYTHON, means_of, reached_python
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark
@@ -203,36 +205,53 @@ def _tried(
 
     Also return the files and functions that they execute, if `is_traced`.
     """
-    runs, executed = [], frozenset[tuple[str, str]]()
+    runs, executed = list[Run](), frozenset[tuple[str, str]]()
+    why: TraceError | None = None
     for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
         say(f"try the {name} commit {commit[:12]}")
         workplace.prepare(commit)
-        run, functions = _traced_run(workplace, commit) if is_traced else (None, frozenset())
+        run = None
+        if is_traced:
+            run, functions, why = _traced_run(workplace, commit, is_watched=bool(runs) and not executed)
+            executed |= functions
         runs.append(run or _first_run(workplace, commit))
-        executed |= functions
         require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
-    if is_traced and not executed:
-        say("the prior does not know what the benchmark executes: no Python (3.11 or newer) of the repository ran")
+    if why is not None and not executed and means_of(plan.commands.run, plan.tool) in {None, PYTHON}:
+        say(f"the prior does not know which functions the benchmark executes: {why.message} ({why.next_step})")
     key, metric = choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric, say=say)
     return key, metric, executed
 
 
-def _traced_run(workplace: Workplace, commit: str) -> tuple[Run | None, frozenset[tuple[str, str]]]:
-    """Execute and list functions if possible. With counts that takes twice as long, so the run does not count."""
-    count, runs = workplace.commands.count, list[Run]()
+def _traced_run(
+    workplace: Workplace, commit: str, *, is_watched: bool
+) -> tuple[Run | None, frozenset[tuple[str, str]], TraceError | None]:
+    """Execute, list functions if possible, and return why a Python lists none.
 
-    def execute(variables: Mapping[str, str]) -> None:
-        if count is None:
-            runs.append(workplace.execute(commit, variables=variables)[1])
-        else:
-            workplace.run(commit, variables=variables)
+    With counts that takes twice as long, so the run does not count.
+    """
+    runs = list[Run]()
+    with reached_python(workplace.commands.run) as (command, site):
+        traced = workplace.executing(replace(workplace.commands, run=command))
 
-    try:
-        python_path = os.environ.get("PYTHONPATH", "")
-        executed = executed_functions(execute, root=workplace.tree(commit), python_path=python_path)
-    except BotError:
-        executed = frozenset()
-    return (runs[0] if runs else None), executed
+        def execute(variables: Mapping[str, str]) -> None:
+            if workplace.commands.count is None:
+                runs.append(traced.execute(commit, variables={**site, **variables})[1])
+            else:
+                traced.run(commit, variables={**site, **variables})
+
+        why, executed = None, frozenset[tuple[str, str]]()
+        try:
+            executed = executed_functions(
+                execute,
+                root=workplace.tree(commit),
+                python_path=os.environ.get("PYTHONPATH", ""),
+                is_watched=is_watched,
+            )
+        except TraceError as error:
+            why = error
+        except BotError:
+            pass
+    return (runs[0] if runs else None), executed, why
 
 
 def _first_run(workplace: Workplace, commit: str) -> Run:

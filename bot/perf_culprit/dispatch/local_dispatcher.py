@@ -1,5 +1,6 @@
 """This machine as a dispatcher: jobs one after the other, or in parallel for counts."""
 
+import dataclasses
 import os
 import subprocess
 import time
@@ -77,7 +78,7 @@ class Here(AtOnce):
     def _of(self, count: str | None) -> Workplace:
         """The workplace for this quantity: `auto` counts first, and measures times later."""
         if count != self._workplace.commands.count:
-            self._workplace = self._workplace.counting(count)
+            self._workplace = self._workplace.executing(dataclasses.replace(self._workplace.commands, count=count))
         return self._workplace
 
 

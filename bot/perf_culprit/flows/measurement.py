@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_commands
 from pathlib import Path
 from shutil import rmtree
+from statistics import median
 from tempfile import mkdtemp
 from typing import Final
 
@@ -17,6 +18,8 @@ from perf_culprit import git
 from perf_culprit.commands.measure_requests import AUTO, MOST_ROUNDS, ROUNDS, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
+from perf_culprit.files import replace_file
+from perf_culprit.flows.benchmark_index import is_default_push, stored_index, traced_index, with_impact
 from perf_culprit.flows.compare import (
     confirm_report,
     corrected_for_analyses,
@@ -44,7 +47,7 @@ from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.reason import Caveat, Reason, because
-from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.report import Conclusion, Report, decode_tree_comparison, encode_tree_comparison
 from perf_culprit.model.run import HARNESS, Cost, Environment, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
@@ -63,6 +66,12 @@ TRACE_SHARE: Final = 0.1
 TRACE_BUDGETS: Final = 5
 # The fewest executions of a trace of two commits: without hooks, the structure, and three repetitions.
 FEWEST_TRACED: Final = 10
+# Executions whose time is kept for that trace once something got or looks worse: two more, as an execution may take
+# longer than those before. A trace that would take more than half of the minutes is given up for the rounds.
+KEPT_FOR_TRACE: Final = 12
+# The share of its time that an execution waits for a processor: below .01 on an idle machine, .3 with four busy
+# processes on two cores.
+BUSY: Final = 0.1
 # Writing files takes at most this share of a measurement's time. After a round, each file is written whole.
 WRITING_SHARE: Final = 0.05
 
@@ -73,6 +82,7 @@ class MeasurePlan:
 
     With `until_decided`, it adds rounds until an interim analysis decides all metrics. `analyses`: the rounds after
     which a change can be proven. `names`: measure only these benchmarks; all if it is empty.
+    `is_indexed`: see to an index of each benchmark's methods.
     """
 
     asked: Measure
@@ -83,6 +93,7 @@ class MeasurePlan:
     names: tuple[str, ...] = ()
     part: Part | None = None
     unreached: Unreached | None = None
+    is_indexed: bool = False
 
     @property
     def is_reached(self) -> bool:
@@ -156,6 +167,7 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
         analyses=planned_looks(rounds, proven=config.proven) if asked.until_decided else (rounds,),
         names=names,
         part=part,
+        is_indexed=asked.trace == AUTO and not names and part is None and is_default_push(environ or {}),
     )
     environ = environ or {}
     # Two commits that a person names are measured, even if they are one.
@@ -288,6 +300,7 @@ class _Measurement:
         # A second measurement has as many rounds.
         self._pace = Pace(deadline=self._began + self._rounds_limit / (1 + plan.asked.confirm))
         self._lines: Mapping[str, str] = {}
+        self._keeps_for_trace = False
         self._is_decided = False
         self._report: Report | None = None
         self._flagged: tuple[str, ...] = ()
@@ -318,6 +331,36 @@ class _Measurement:
             self._confirm(workplace, output)
         if self._plan.trace is not None:
             self._trace(workplace, self._plan.trace, output)
+            if self._plan.is_indexed:
+                self._index(workplace, self._plan.trace)
+
+    def _index(self, workplace: Workplace, plan: TracePlan) -> None:
+        """Trace which methods each benchmark runs, if no stored run knows it or the newest that does is too old."""
+        side = self._sides[-1]
+        index = stored_index(self._plan.asked.repository, side.commit, config=self._config)
+        left = self._began + self._limit - time.monotonic()
+        each = side.run.cost.seconds / max(side.run.cost.executions, 1)
+        if index is None or index or left < FEWEST_TRACED * each:
+            return
+        self._say("tracing which methods each benchmark runs")
+        begun = time.monotonic()
+        try:
+            methods = traced_index(
+                workplace,
+                side.checkout,
+                self._plan.commands,
+                self._plan.tool,
+                names={one.name for one in side.run.benchmarks},
+                plan=replace_commands(plan, budget_s=min(plan.budget_s, left / TRACE_BUDGETS)),
+                say=self._say,
+            )
+        except Exception as error:  # noqa: BLE001 - an index must not cost the verdict
+            self._say(f"not traced: {error}")
+            return
+        side.run = replace(side.run, methods=methods)
+        side.spend(1, time.monotonic() - begun)
+        self._say(f"methods of {counted(len(methods), 'benchmark')} stored")
+        self.write()
 
     def _trace(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         """Trace all commits; by `auto` only if something got or looks worse, and whatever happens is no error."""
@@ -330,9 +373,7 @@ class _Measurement:
         names = () if report is None else flagged(report)
         if not names:
             return
-        left = self._began + self._limit - time.monotonic()
-        seconds = [side.run.cost.seconds / max(side.run.cost.executions, 1) for side in self._sides]
-        each = sum(seconds) / len(seconds)
+        left, each = self._began + self._limit - time.monotonic(), self._execution_seconds
         if left < FEWEST_TRACED * each:
             self._untraced(because(Caveat.NO_TIME_TO_TRACE, left=max(left, 0.0), each=each), output)
             return
@@ -345,6 +386,19 @@ class _Measurement:
             self._untraced(because(Caveat.NOT_TRACED, why=error.message, next=error.next_step), output)
         except Exception as error:  # noqa: BLE001 - a trace must not cost the verdict
             self._untraced(because(Caveat.NOT_TRACED, why=f"{type(error).__name__}: {error}"[:300]), output)
+
+    @property
+    def _execution_seconds(self) -> float:
+        costs = [side.run.cost for side in self._sides]
+        return sum(cost.seconds / max(cost.executions, 1) for cost in costs) / len(costs)
+
+    def _keep_for_trace(self, report: Report) -> None:
+        """End the rounds early enough for a trace. A suspicion that a later round takes back keeps the minutes too."""
+        self._keeps_for_trace |= self._plan.asked.trace == AUTO and bool(flagged(report))
+        kept = KEPT_FOR_TRACE * self._execution_seconds
+        if self._keeps_for_trace and kept <= self._limit / 2:
+            self._rounds_limit = min(self._rounds_limit, self._limit - kept)
+            self._pace.deadline = self._began + self._rounds_limit / (1 + self._plan.asked.confirm)
 
     def _traced(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         checkouts = {side.name: side.checkout for side in self._sides}
@@ -364,6 +418,17 @@ class _Measurement:
         self._diagnoses = diagnose_traces(
             self._plan.asked.repository, self._commits, traces=self._traces, by=traced.by, output=output
         )
+        if self._plan.asked.trace == AUTO:
+            self._add_impact()
+
+    def _add_impact(self) -> None:
+        baseline, target = self._sides
+        index = stored_index(self._plan.asked.repository, baseline.commit, config=self._config)
+        (file,) = self._diagnoses
+        if index:
+            comparison = decode_tree_comparison(file.read_bytes(), place=str(file))
+            measured = {one.name for one in target.run.benchmarks}
+            replace_file(file, encode_tree_comparison(with_impact(comparison, index, measured=measured)))
 
     def _untraced(self, why: Reason, output: Path) -> None:
         self._say(f"not traced: {sentence(why)}")
@@ -440,10 +505,21 @@ class _Measurement:
             begun = time.monotonic()
             self._round(workplace, sides, f"{what}round {number} {at_most} {self._plan.rounds}{to_go}", names)
             self._pace.add(time.monotonic() - begun)
+            if number == 1:
+                self._say_if_busy(sides)
             if time.monotonic() - self._written >= self._writing_seconds / WRITING_SHARE:
                 self.write()
             if analyses and number >= FIRST_EXCLUSION and self._decides(number, can_prove=number in analyses):
                 return
+
+    def _say_if_busy(self, sides: Sequence[MeasuredSide]) -> None:
+        told = [(one.delay_seconds, one.seconds) for side in sides for one in side.run.executions]
+        waits = [wait / seconds for wait, seconds in told if wait is not None]
+        if waits and (share := median(waits)) >= BUSY:
+            self._say(
+                f"executions wait {share:.0%} of their time for a processor: other programs keep this machine busy, so "
+                "only large changes will be visible; stop them, or measure on another machine"
+            )
 
     def _asked(self, run: Run, names: Sequence[str]) -> Run:
         kept = only(run, names)
@@ -496,6 +572,7 @@ class _Measurement:
         To exclude changes takes no part of the rates that the planned analyses share.
         """
         report = self._compared()
+        self._keep_for_trace(report)
         left = undecided(report)
         self._is_decided = not left and (can_prove or not any(one.verdict in PROVEN for one in report.findings))
         if can_prove and not self._is_decided:

@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -122,8 +123,7 @@ def means_of(command: str, tool: str) -> Means | None:
 
 
 def _by_tracer(asked: Recording) -> Files:
-    with tempfile.TemporaryDirectory(prefix="culprit-site-") as name:
-        command, site = own_python_path(asked.command), _user_site(Path(name))
+    with reached_python(asked.command) as (command, site):
         traces = trace_commits(
             asked.workplace, asked.commits, plan=asked.plan, say=asked.say, command=command, variables=site
         )
@@ -131,6 +131,13 @@ def _by_tracer(asked: Recording) -> Files:
     for name, one in traces.items():
         replace_file(files[name][0], encode_trace(one))
     return files
+
+
+@contextmanager
+def reached_python(command: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The command and further variables, by which its Python finds the tracer even with a PYTHONPATH of its own."""
+    with tempfile.TemporaryDirectory(prefix="culprit-site-") as name:
+        yield own_python_path(command), _user_site(Path(name))
 
 
 def own_python_path(command: str) -> str:

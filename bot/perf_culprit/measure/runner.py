@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -161,8 +161,8 @@ class Runner:
         if self._confined:
             log.remark(_seen(commands, environ))
 
-    def counting(self, count: str | None) -> "Runner":
-        return Runner(replace(self.commands, count=count), log=self._log, environ=self._environ)
+    def executing(self, commands: Commands) -> "Runner":
+        return Runner(commands, log=self._log, environ=self._environ)
 
     def build(self, tree: Path, commit: str) -> None:
         if self.commands.build is None:

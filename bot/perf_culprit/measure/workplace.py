@@ -235,11 +235,12 @@ class Workplace:
     def commands(self) -> Commands:
         return self._runner.commands
 
-    def counting(self, count: str | None) -> "Workplace":
-        """These checkouts, executed to count this quantity; with None, for the command's own results."""
-        folder = self._folder / (count or "results")
-        runner = self._runner.counting(count)
-        return Workplace(self._trees, runner, folder, read=self._read, is_by_clock=self._is_by_clock)
+    def executing(self, commands: Commands) -> "Workplace":
+        """These checkouts with other commands, such as the same with another `count`."""
+        runner = self._runner.executing(commands)
+        other = Workplace(self._trees, runner, self._next_folder(), read=self._read, is_by_clock=self._is_by_clock)
+        other._warm = self._warm
+        return other
 
     def prepare(self, commit: str) -> None:
         """Build the commit now, so that builds do not interrupt a round."""

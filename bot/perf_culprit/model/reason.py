@@ -257,6 +257,7 @@ class Caveat(StrEnum):
     TRACED_BY = "traced_by"
     NOT_TRACED = "not_traced"
     NO_TIME_TO_TRACE = "no_time_to_trace"
+    RUN_BY = "run_by"
 
 
 class AuditReason(StrEnum):

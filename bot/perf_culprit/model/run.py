@@ -387,6 +387,21 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     packages: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_UNREACHED)] = ()
 
 
+# Limits of an index: half of the smallest history would be too much for one run.
+MOST_INDEXED = 500
+MOST_METHODS = 200
+LONGEST_METHOD = 200
+MethodIndex = Annotated[
+    dict[
+        str,
+        Annotated[
+            tuple[Annotated[str, msgspec.Meta(max_length=LONGEST_METHOD)], ...], msgspec.Meta(max_length=MOST_METHODS)
+        ],
+    ],
+    msgspec.Meta(max_length=MOST_INDEXED),
+]
+
+
 class Execution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The kernel's account of one execution of the command.
 
@@ -423,6 +438,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     unreached: Unreached | None = None
     executions: Annotated[tuple[Execution, ...], msgspec.Meta(max_length=MOST_EXECUTIONS)] = ()
     seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] | None = None
+    methods: MethodIndex = msgspec.field(default_factory=dict)
 
     @property
     def origin(self) -> Origin:

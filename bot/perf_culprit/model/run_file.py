@@ -79,7 +79,8 @@ class StoredRun(
     often the run may have been judged during measurement, to stop early; error rates are divided by it. `notes` are
     remarks on the data's quality. `part` is set if other parts of the suite are missing. `unreached` is the suite,
     or the packages, without a measurement, because no change reaches them. `executions` are `measure`'s, in their
-    order. `seed` gave the order within the rounds. `format` and `version` identify the file.
+    order. `seed` gave the order within the rounds. `methods` has the methods that each benchmark runs, if this run was
+    traced for it. `format` and `version` identify the file.
     """
 
     version: Literal[1] = written(1)

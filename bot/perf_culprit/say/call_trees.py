@@ -8,6 +8,7 @@ from typing import Final
 from perf_culprit.model.bisection import CulpritDiagnosis
 from perf_culprit.model.call_tree import ChangeKind, MethodSuspect
 from perf_culprit.model.notable_calls import shown_suspects
+from perf_culprit.model.reason import Caveat
 from perf_culprit.model.report import (
     Answer,
     ChangeCause,
@@ -205,9 +206,9 @@ def _compared(comparison: TreeComparison) -> Iterator[Part]:
     if others:
         answers = [words("{}: {}", Name(one.service, 60), _answer(one)) for one in others[:NAMES]]
         yield Bullets(items=answers, total=len(others), title=Safe("What was compared"))
-    if comparison.notes:
-        notes = [*map(worded, comparison.notes[:NOTES])]
-        yield Bullets(items=notes, total=len(comparison.notes), title=Safe("Notes on the call trees"))
+    if notes := [note for note in comparison.notes if note.code is not Caveat.RUN_BY]:
+        sentences = [*map(worded, notes[:NOTES])]
+        yield Bullets(items=sentences, total=len(notes), title=Safe("Notes on the call trees"))
 
 
 def _one_sided(comparison: TreeComparison) -> Iterator[tuple[str, Sequence[str]]]:
@@ -336,7 +337,9 @@ def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
     sure = "" if suspect.q_value is not None else " by totals alone, without certainty"
     if not only_diagnosis(report):
         doubt = "; its call trees are not certain" if sure else ""
-        return words("Look first at {}{}{}.", Name(suspect.method), Safe(who), Safe(doubt))
+        place = words("Look first at {}{}{}.", Name(suspect.method), Safe(who), Safe(doubt))
+        notes = () if report.diagnosis is None else report.diagnosis.notes
+        return joined(" ", [place, *(words("{}.", worded(note)) for note in notes if note.code is Caveat.RUN_BY)])
     between = Safe(f"{who}{', ' if who else ' '}{effect(suspect)}{sure}")
     return Strong(words("{}{}.", Name(suspect.method), between))
 

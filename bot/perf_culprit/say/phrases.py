@@ -380,6 +380,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Caveat.NO_TIME_TO_TRACE: (
         "a trace needs ten executions of {each:,.0f} s, and {left:,.0f} s of the minutes were left; raise --minutes"
     ),
+    Caveat.RUN_BY: "{running:,} of {count:# benchmark} run {method}[; {left:,} of these not measured here]",
     Caveat.NO_GRAMMAR: (
         "not read: {count:# changed file} in languages without a grammar here (pip install 'perf-culprit[languages]')"
     ),

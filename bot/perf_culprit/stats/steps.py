@@ -174,6 +174,27 @@ def _candidates(values: Floats, least_effect: LeastEffect) -> list[int]:
     return sorted(kept)
 
 
+def without_short_ends(series: Floats) -> slice:
+    """The part of finite values, shape (n,), between short levels at its ends: these would hide a step next to them.
+
+    An end is a short level if a clear step within seven values of it explains them better than one after eight.
+    """
+    if len(series) < FEWEST_VALUES:
+        return slice(None)
+    values = on_level_scale(series)
+    return slice(_short_end(values), len(values) - _short_end(values[::-1]))
+
+
+def _short_end(values: Floats) -> int:
+    """Number of values before the first lasting level; 0 if that level begins at once."""
+    t = [
+        float(student_t(values[:split], values[split : split + SHORTEST_LEVEL]))
+        for split in range(1, SHORTEST_LEVEL + 1)
+    ]
+    best = int(np.argmax(t))
+    return best + 1 if best + 1 < SHORTEST_LEVEL and t[best] >= MERGE_T else 0
+
+
 # The strength of a split, and its probability by chance alone.
 
 
@@ -341,10 +362,18 @@ def steps(series: npt.ArrayLike, *, minimum_effect: float = 0.0) -> tuple[Change
 
     Values that are not finite are skipped, but indices still count them. Assumes that runs are exchangeable between
     changes. Multiplying all values by a positive constant changes nothing. A level needs eight runs: a change within
-    the last seven is not seen yet. `minimum_effect` is a share of the level before: smaller changes are neither
-    reported nor hide others.
+    the first or last seven is not reported, and hides no other. `minimum_effect` is a share of the level before:
+    smaller changes are neither reported nor hide others.
     """
     given, places = _finite(series)
+    lasting = without_short_ends(given)
+    changes = _steps_of(given, places, minimum_effect)
+    if len(given[lasting]) < len(given):
+        changes = max(changes, _steps_of(given[lasting], places[lasting], minimum_effect), key=len)
+    return changes
+
+
+def _steps_of(given: Floats, places: npt.NDArray[np.intp], minimum_effect: float) -> tuple[ChangePoint, ...]:
     if len(given) < FEWEST_VALUES:
         return ()
     runs = _Runs.of(given, minimum_effect)
@@ -435,6 +464,7 @@ def detectable_step(series: Floats, *, minimum_effect: float, online: bool = Fal
 
     Steps are planted into these values and judged by the rule; `online`: once they are `NEWEST` runs old.
     """
+    series = series if online else series[without_short_ends(series)]
     if len(series) < (FIRST_JUDGED + 1 if online else FEWEST_VALUES):
         return None
     rows = NEWEST if online else min(NEAR, len(series) // 2)

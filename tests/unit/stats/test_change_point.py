@@ -45,6 +45,18 @@ def test_direction_does_not_matter() -> None:
     assert down.relative_change == pytest.approx(-0.05, abs=0.01)
 
 
+@pytest.mark.parametrize("other", [0.7, 1.5, 3.0])
+@pytest.mark.parametrize("first", [1, 3, 6])
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_a_short_level_at_an_end_hides_no_step(first: int, other: float, is_reversed: bool) -> None:
+    """The short level itself is not reported."""
+    for seed in range(5):
+        levels = np.repeat([other, 1.0, 1.22], [first, 10, 14])
+        series = levels * np.exp(0.02 * noise("white", np.random.default_rng(seed), len(levels)))
+        (change,) = steps(series[::-1] if is_reversed else series, minimum_effect=0.01)
+        assert change.index == (14 if is_reversed else first + 10)
+
+
 def test_two_changes_are_two() -> None:
     series = with_step(5.0, at=100)
     series[200:] -= 8.0

@@ -131,6 +131,22 @@ def test_a_command_without_python_is_executed_once_and_lists_nothing(tmp_path: P
     assert len(ran) == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (("python3", "-E", "bench.py"), "python -E"),
+        (("sh", "-c", "PYTHONPATH=lib exec python3 bench.py"), "PYTHONPATH of its own"),
+        (("python3", "-c", "pass"), "no file of the checkout"),
+        (("sh", "-c", 'echo \'{"refused": "too old"}\' > $PERF_CULPRIT_TRACE/result-1.json'), "too old"),
+    ],
+)
+def test_a_python_that_lists_nothing_has_a_reason(tmp_path: Path, command: tuple[str, ...], reason: str) -> None:
+    (tmp_path / "bench.py").write_text("import time\ntime.sleep(0.2)\n")
+    here = [word.replace("python3", sys.executable) for word in command]
+    with pytest.raises(TraceError, match=reason):
+        executed_functions(running(*here, folder=tmp_path), root=tmp_path, is_watched=True)
+
+
 BUSY = """
 import os, sys, time, timeit
 

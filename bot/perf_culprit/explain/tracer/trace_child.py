@@ -24,6 +24,8 @@ from .tracer_fault import SamplesOnlyError, TraceError
 FOLDER_VARIABLE: Final = "PERF_CULPRIT_TRACE"
 PLAN_NAME: Final = "plan.json"
 RESULT_PREFIX: Final = "result-"
+# Pytest names its current test here, such as `bench/test_text.py::test_count (call)`.
+TEST_VARIABLE: Final = b"PYTEST_CURRENT_TEST"
 
 
 def start(folder: str) -> None:
@@ -104,19 +106,23 @@ def _start_sampling(folder: str, plan: dict[str, Any]) -> None:
 
 
 def _start_listing(folder: str, plan: dict[str, Any]) -> None:
-    """List the functions that run at all. A trace function that returns None is called once per call, not per line."""
-    codes: dict[int, CodeType] = {}
+    """List the functions that run, by pytest's test. A trace function that returns None is not called per line."""
+    codes: dict[tuple[bytes | None, int], CodeType] = {}
     pid = os.getpid()
 
     def note(frame: FrameType, _event: str, _argument: object) -> None:
-        codes[id(frame.f_code)] = frame.f_code
+        codes[os.environb.get(TEST_VARIABLE), id(frame.f_code)] = frame.f_code
 
     def finish() -> None:
         if os.getpid() == pid:
             sys.settrace(None)
             scope = Scope(plan["root"])
-            methods = ((*scope.of(code), code.co_qualname) for code in tuple(codes.values()))
-            followed = {(method.file, name) for method, kind, name in methods if kind is Kind.FOLLOWED}
+            methods = ((*scope.of(code), code.co_qualname, test) for (test, _), code in tuple(codes.items()))
+            followed = {
+                (method.file, name, method.name, (test or b"").decode(errors="replace").rpartition(" (")[0])
+                for method, kind, name, test in methods
+                if kind is Kind.FOLLOWED
+            }
             _write(folder, {"executed": sorted(followed)})
 
     atexit.register(finish)

@@ -77,8 +77,10 @@ class Process:
 
 def why_lost(execute: Callable[[], None], *, hook: str, folder_variable: str) -> TraceError:
     """Find the reason. `hook`: the folder that must be in PYTHONPATH; `folder_variable` names the result folder."""
-    processes = _watched(execute)
-    reason = _reason(processes, hook, folder_variable)
+    return _lost(_reason(_watched(execute), hook, folder_variable))
+
+
+def _lost(reason: Lost) -> TraceError:
     message, next_step = reason.value
     return TraceError(f"no Python process of the command left a trace: {message}", next_step=next_step)
 
@@ -177,6 +179,7 @@ def _read_process(pid: int) -> Process | None:
 
 # Trace a command: every repetition of every pass is an execution of its own, in new processes.
 
+FROM_CHECKOUT: Final = "let the command import the checkout: PYTHONPATH=src, or --build 'pip install -e .'"
 HOOK_FOLDER: Final = Path(__file__).resolve().parent / "hook"
 MAXIMUM_RESULT_BYTES: Final = 64 << 20
 MAXIMUM_PROCESSES: Final = 1_000
@@ -284,15 +287,41 @@ def _nothing_traced(*, is_sampled: bool) -> TraceError:
     )
 
 
-def executed_functions(execute: Execute, *, root: Path, python_path: str = "") -> frozenset[tuple[str, str]]:
-    """File (below `root`) and qualified name of the functions of one execution; empty if it runs no such Python.
+def executed_functions(
+    execute: Execute, *, root: Path, python_path: str = "", is_watched: bool = False
+) -> frozenset[tuple[str, str]]:
+    """File (below `root`) and qualified name of the functions of one execution; empty if it runs no Python.
 
-    Raises: errors of `execute`, and TraceError if its Python is too old.
+    Raises: errors of `execute`; TraceError if its Python runs no such function, or cannot list any. To find the latter
+    reason, the execution is watched, which slows it down.
     """
+    rows = _listed(execute, root=root, python_path=python_path, is_watched=is_watched)
+    return frozenset((file, name) for file, name, *_ in rows)
+
+
+def methods_of_tests(execute: Execute, *, root: Path, python_path: str = "") -> dict[str, tuple[str, ...]]:
+    """The methods of one execution by pytest's test that ran them. Raises as `executed_functions`."""
+    methods: dict[str, dict[str, None]] = {}
+    for _, _, method, test in _listed(execute, root=root, python_path=python_path, is_watched=False):
+        if test:
+            methods.setdefault(test, {})[method] = None
+    return {test: tuple(names) for test, names in methods.items()}
+
+
+def _listed(execute: Execute, *, root: Path, python_path: str, is_watched: bool) -> list[tuple[str, str, str, str]]:
     with _planned({"root": str(root), "listed": True}, python_path) as (folder, variables):
-        execute(variables)
-        rows = [row for result in _results(folder) for row in _checked(list, result.get("executed", []))]
-        return frozenset(_checked(lambda row: (str(row[0]), str(row[1])), row) for row in rows)
+        processes: list[Process] = []
+        if is_watched:
+            processes = _watched(lambda: execute(variables))
+        else:
+            execute(variables)
+        results = _results(folder)
+        rows = [row for result in results for row in _checked(list, result.get("executed", []))]
+        if results and not rows:
+            raise TraceError("its Python executes no file of the checkout", next_step=FROM_CHECKOUT)
+        if not results and any(process.is_python for process in processes):
+            raise _lost(_reason(processes, str(HOOK_FOLDER), FOLDER_VARIABLE))
+        return [_checked(lambda row: (str(row[0]), str(row[1]), str(row[2]), str(row[3])), row) for row in rows]
 
 
 def _executed(execute: Execute, plan: dict[str, Any], *, python_path: str, budget: Budget) -> list[dict[str, Any]]:

@@ -121,6 +121,7 @@ def merge(
         part=reads[0].parsed.part if len(reads) == 1 else None,
         unreached=reads[0].parsed.unreached if len(reads) == 1 else None,
         seed=reads[0].parsed.seed if len(reads) == 1 else None,
+        methods=dict(reads[0].parsed.methods) if len(reads) == 1 else {},
         executions=tuple(chain.from_iterable(read.parsed.executions for read in reads)),
         notes=tuple(dict.fromkeys(all_notes)),
     )

@@ -3,7 +3,7 @@
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -58,8 +58,8 @@ class Parsed:
     """The content of one file about one run. `commit` is a full hash, `time` aware UTC; None if unknown.
 
     `benchmarks` of unknown direction are left out unless the configuration states it; `undirected` is their number.
-    `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part`, `unreached` and `executions` come only from
-    our own run files. `notes` are data-quality remarks for the report.
+    `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part`, `unreached`, `executions` and `methods` come
+    only from our own run files. `notes` are data-quality remarks for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -79,6 +79,7 @@ class Parsed:
     unreached: Unreached | None = None
     executions: tuple[Execution, ...] = ()
     seed: int | None = None
+    methods: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Run, **others: Any) -> "Parsed":

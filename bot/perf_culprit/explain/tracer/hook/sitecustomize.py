@@ -38,8 +38,8 @@ def _start(folder):
     if sys.version_info < (3, 11):
         with open(os.path.join(folder, "result-%d.json" % os.getpid()), "w") as file:
             file.write(
-                '{"refused": "the command runs a Python before 3.12",'
-                ' "next_step": "use Python 3.12 or newer for the command"}'
+                '{"refused": "the command runs a Python before 3.11",'
+                ' "next_step": "use Python 3.11 or newer for the command"}'
             )
         return
     package = os.path.dirname(HERE)
