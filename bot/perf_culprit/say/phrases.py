@@ -127,6 +127,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Untested.WITHOUT_RULES: (
         "no stable rule was found for this counter: its level is random, or differs from run to run"
+        "[; {setting} tests it]"
     ),
     Remark.TEXT: "{text:prose}",
     Remark.MEAN_UNCERTAIN: "the mean is known to ±{width:%} only; {repetitions:# repetition} would reach ±{wanted:%}",
