@@ -347,15 +347,18 @@ def _size(finding: Finding) -> float:
 
 
 def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Text | None = None) -> Table:
-    """Show the changes, then `more` rows. Without a change, all rows rest on the same runs, which the footer names."""
+    """Show the changes, then `more` rows. Without a change, all rows rest on the same runs, which the footer names.
+
+    The title says what all names share. A single row, or a table with a `title` of its own, has full names.
+    """
     called, columns = (*sections.changed, *sections.suspected), changed_columns(_NAMED[0])
     kept = len(columns) if called else columns.index(_RATE)
     rows = (*called, *more)
-    place = _shared_place([one.key.benchmark for one in rows])
+    is_short = title is None and len(rows) > 1
+    place = _shared_place([one.key.benchmark for one in rows]) if is_short else ""
     metrics = {one.key.metric for one in rows} if sections.several_metrics else set()
     shared: list[Text] = [Name(f"{place}…")] if place else []
-    # A single row is named in full.
-    if is_shared := len(metrics) == 1 and len(rows) > 1:
+    if is_shared := is_short and len(metrics) == 1:
         shared.append(Prose(rows[0].key.metric, METRIC_LIMIT))
 
     def row(finding: Finding) -> Row:
@@ -364,7 +367,7 @@ def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Te
         name = metric_name(short, with_metric=bool(metrics) and not is_shared)
         return Row(changed_cells(name, finding)[:kept], TONES[finding.verdict])
 
-    if title is None and shared:
+    if shared:
         title = words("All rows: {}", joined(", ", shared))
     return table(columns[:kept], rows, row, title=title, shown=Shown.TABLE)
 

@@ -6,8 +6,16 @@ from perf_culprit.model.reason import VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.say.comment import render_markdown
-from perf_culprit.say.finding_tables import MOST_MOVED, before_and_after, certainty_text, change_text, moved
+from perf_culprit.say.finding_tables import (
+    MOST_MOVED,
+    before_and_after,
+    certainty_text,
+    change_text,
+    changed_table,
+    moved,
+)
 from perf_culprit.say.headlines import effect
+from perf_culprit.say.inert import Safe
 from perf_culprit.say.render_terminal import terminal
 from perf_culprit.say.sections import split
 from tests.support.reports import DIFFERING, SLOWER, UNCHANGED, finding, report
@@ -141,6 +149,13 @@ def test_a_large_change_is_a_factor() -> None:
     assert "**\N{MULTIPLICATION SIGN}1,000** | `parse` | 0.0121 → 12.1 ms |" in rows(
         finding("parse", 0.0121, 12.1, verdict=Verdict.REGRESSION)
     )
+
+
+def test_a_table_with_a_title_has_full_names() -> None:
+    some = [finding(f"org.octo.{name}", 1.0, 2.0, verdict=Verdict.REGRESSION) for name in ("parse", "trim")]
+    made = changed_table(split(report(Conclusion.REGRESSION, *some)), title=Safe("simulated"))
+    assert made.title == "simulated"
+    assert [terminal(row.cells[2]) for row in made.first(2)] == ["org.octo.parse", "org.octo.trim"]
 
 
 def test_a_metric_that_all_rows_share_stands_once() -> None:
