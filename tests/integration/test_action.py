@@ -134,7 +134,9 @@ def test_pushes_are_judged_recorded_and_checked(runner: Runner, commits: dict[st
     assert first.outputs["conclusion"] == "first_run"
     assert second.outputs["compared"] == "3"
     assert first.outputs["html-path"] == ""
-    assert "explorer-data" in (runner.workspace / second.outputs["html-path"]).read_text()
+    page = (runner.workspace / second.outputs["html-path"]).read_text()
+    assert "explorer-data" in page
+    assert re.search(r">octocat/hello</a> · \d{4}-\d\d-\d\d<", page)
     for result in (first, second):
         assert "recorded runs/default/" in result.log
     checks = list(runner.fake.state.check_runs.values())
@@ -213,7 +215,9 @@ def test_diagnoses_of_one_and_of_two_revisions_are_told_in_the_comment(
     assert "Why: the call tree, 1 suspect" in comment.body
     assert "Where the time goes: 5 methods in 1 service" in comment.body
     assert "no diagnosis: " in result.log
-    assert "flame" in (runner.workspace / result.outputs["html-path"]).read_text()
+    page = (runner.workspace / result.outputs["html-path"]).read_text()
+    assert "flame" in page
+    assert re.search(r">octocat/hello</a> · <a [^>]+/pull/7\">#7</a> · \d{4}-\d\d-\d\d<", page)
 
 
 def test_fail_on_alert_is_exit_code_1(runner: Runner, commits: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
@@ -145,7 +145,7 @@ def record_run(job: Job, compared: Compared) -> None:
 
 def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = None, fails: bool = True) -> int:
     """Write outputs, job summary and pages, and return the exit code. The outputs are about the worst suite."""
-    from perf_culprit.flows.render import headline, report_html
+    from perf_culprit.flows.render import headline, report_html, today
     from perf_culprit.say.comment import loudest_first, render_summary
     from perf_culprit.say.comparison import PageOptions
     from perf_culprit.say.report_parts import outputs
@@ -167,8 +167,11 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     options = PageOptions(run_url=context.run_url, repository_url=context.repository_url, has_check=has_check)
     for report in reports:
         summarise(job, drawn(job, report, partial(render_summary, report, options=options)))
+    options = replace(options, pull_request=context.pull_request, date=today())
     for path, report in pages.items():
-        replace_file(context.workspace / path, drawn(job, report, partial(report_html, report)).encode())
+        replace_file(
+            context.workspace / path, drawn(job, report, partial(report_html, report, options=options)).encode()
+        )
     job.log.say(drawn(job, loudest, lambda: headline(loudest)))
     is_failure = fails and inputs.fail_on_alert and any(report.failed for report in reports)
     if is_failure:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from perf_culprit import git
 from perf_culprit.commands.judge_requests import Publish
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
-from perf_culprit.flows.render import drawn, drawn_or_noted, read_report
+from perf_culprit.flows.render import drawn, drawn_or_noted, read_report, today
 from perf_culprit.github.host import (
     RESULT_START,
     Annotation,
@@ -75,13 +74,13 @@ def comment(host: Host, destination: Destination, *, report: Report, number: int
 
 
 def page_options(destination: Destination, *, mark: str = "", number: int | None = None) -> PageOptions:
-    """Return the addresses. `number`: the pull request of a comment."""
+    """Return the addresses, and with the `number` of a comment's pull request the day."""
     return PageOptions(
         marker=mark,
         run_url=destination.measured_url or destination.run_url,
         repository_url=destination.repository_url,
         pull_request=number,
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        date="" if number is None else today(),
         is_advice=destination.is_advice,
     )
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -80,7 +81,11 @@ def headline(report: Report) -> str:
 MOST_HISTORIES = 500
 
 
-def report_html(report: Report) -> str:
+def today() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+def report_html(report: Report, *, options: PageOptions | None = None) -> str:
     """Render the comment and every benchmark, with the change points in the stored runs of those that changed."""
     drawn = [finding for finding in report.findings if len(finding.series) > FEWEST_VALUES][:MOST_HISTORIES]
     table = SeriesTable(
@@ -94,7 +99,7 @@ def report_html(report: Report) -> str:
     )
     judged = judge_series(table, online=False) if drawn else ()
     history = {one.key: series.changes for one, series in zip(drawn, judged, strict=True)}
-    return render_html(report, history)
+    return render_html(report, history, options=options)
 
 
 # A report that is already in a file.

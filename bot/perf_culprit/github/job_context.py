@@ -131,6 +131,11 @@ class Context:
         )
 
     @property
+    def pull_request(self) -> int | None:
+        number = value_at(self.event, "pull_request", "number")
+        return number if isinstance(number, int) else None
+
+    @property
     def is_fork(self) -> bool:
         """Whether the pull request's code comes from another repository, so that its token may not write."""
         head = value_at(self.event, "pull_request", "head", "repo", "id")

@@ -32,7 +32,7 @@ def render_joint(reports: Sequence[Report], *, options: PageOptions) -> str:
     ordered = loudest_first(reports)
     # Each gets the same room. Up to 20 suites are published; their fixed text is about 2,000 characters each.
     room = (COMMENT_LIMIT_CHARACTERS - len(options.marker)) // len(ordered) - len(_SEPARATOR)
-    bare = replace(options, marker="", pull_request=None)
+    bare = replace(options, marker="", date="")
     parts = [render_markdown(report, options=bare, limit=room) for report in ordered]
     head = markdown_text(*head_line(options)).strip()
     return f"{options.marker}\n{head}\n\n{_SEPARATOR.join(part.strip() for part in parts)}\n"

@@ -80,7 +80,7 @@ FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
 class PageOptions:
     """`marker` is printed as the first line. A comment links only to these addresses.
 
-    With a `pull_request`, a line above the verdict names it, its repository and the `date`.
+    With a `date`, a line above the verdict names it, the repository and the pull request.
 
     `is_advice`: the pull request author's code measured itself, so nothing shown is independent of it. `has_check`:
     whether something fails where this is shown.
@@ -140,12 +140,14 @@ def comparison_document(report: Report, options: PageOptions) -> Document:
 
 
 def head_line(options: PageOptions) -> tuple[Footer, ...]:
-    """Name the comment's place and day, because mails and pictures of it do not."""
+    """Name the text's place and day, because mails and downloaded pages do not."""
     url, number = options.repository_url, options.pull_request
-    if url is None or number is None:
+    if url is None or not options.date:
         return ()
-    repository = Link(Prose("/".join(url.split("/")[-2:])), url)
-    return (Footer(parts=(repository, Link(Safe(f"#{number}"), f"{url}/pull/{number}"), Safe(options.date))),)
+    parts: list[Text] = [Link(Prose("/".join(url.split("/")[-2:])), url)]
+    if number is not None:
+        parts.append(Link(Safe(f"#{number}"), f"{url}/pull/{number}"))
+    return (Footer(parts=(*parts, Safe(options.date))),)
 
 
 def _heading(report: Report, sections: Sections) -> Heading:

@@ -23,9 +23,14 @@ from perf_culprit.say.render_terminal import terminal
 from perf_culprit.say.sections import split
 
 
-def render_html(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]] | None = None) -> str:
+def render_html(
+    report: Report,
+    history: Mapping[MetricKey, Sequence[ChangePoint]] | None = None,
+    *,
+    options: PageOptions | None = None,
+) -> str:
     """Render the comment, and below it every benchmark. `history` has the change points of findings' `series`."""
-    document, scripts = comparison_document(report, PageOptions()), []
+    document, scripts = comparison_document(report, options or PageOptions()), []
     body = html_of(document)
     if report.diagnosis is not None:
         folds = (node for node in document.nodes if isinstance(node, Fold))
