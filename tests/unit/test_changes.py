@@ -17,6 +17,7 @@ from perf_culprit.git.command import Remote
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
 from perf_culprit.store.opening import open_git_branch
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.goldens import golden
 
 ROWS = 200
 COMMITS = 24
@@ -445,3 +446,9 @@ def test_the_stored_history(repository: tuple[Path, list[str]], capsys: pytest.C
     assert (message[0], "fetch-depth: 0" in message[1]) == (2, True)
     message = failed(capsys, "--repo", str(code), "--suite", "other")
     assert (message[0], "no run of the suite 'other'" in message[1]) == (3, True)
+
+
+def test_results_of_one_run_are_sent_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "go.txt").write_bytes(golden("go/single.txt"))
+    assert main(["changes", str(tmp_path / "go.txt")]) == 3
+    assert "perf-culprit compare OLD NEW judges results of single runs" in capsys.readouterr().err

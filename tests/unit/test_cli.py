@@ -168,6 +168,28 @@ def test_formats_lists_every_reader_with_how_its_files_are_written(capsys: pytes
         assert reader.example in out
 
 
+def test_formats_lists_those_that_a_name_is_part_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["formats", "GOOGLECPP"]) == 0
+    out = capsys.readouterr().out
+    assert "google_benchmark_text" in out
+    assert "hyperfine" not in out
+    assert main(["formats", "hyperfin"]) == 0
+    assert main(["formats", "hiperfine"]) == 2
+    assert "did you mean hyperfine? perf-culprit formats" in capsys.readouterr().err
+
+
+def test_the_threshold_of_other_tools_is_a_key(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert results.is_dir()
+    assert main(["compare", "base-0.json", "same.json", "--fail-threshold", "5"]) == 2
+    assert "levels: {fail: 10%}" in capsys.readouterr().err
+
+
+def test_a_negative_effect_is_refused_as_a_value(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert results.is_dir()
+    assert main(["compare", "base-0.json", "same.json", "--minimum-effect", "-5%"]) == 2
+    assert "such as 5%, not '-5%'" in capsys.readouterr().err
+
+
 def test_old_and_new_stand_for_baseline_and_target(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert results.is_dir()
     assert main(["compare", "base-0.json", "same.json"]) == 0

@@ -36,6 +36,10 @@ _SHARED: Final[dict[str, Group]] = {
 }
 
 
+# Options of other tools, and where this one has them.
+_ELSEWHERE: Final = {"--fail-threshold": "set `levels: {fail: 10%}` in the configuration (docs/configuration.md);"}
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
     """A help formatter that breaks lines between words only: an option cut at a hyphen cannot be copied.
 
@@ -66,6 +70,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_Help, **options)
+        # No option begins with a digit, so `-5%` is a value, which its own check refuses.
+        self._negative_number_matcher = re.compile(r"-\d")
 
     def declare(self, command: type[Command]) -> None:
         self._missing = command
@@ -92,7 +98,8 @@ class Parser(argparse.ArgumentParser):
         if "are required" in message and strange:
             message = f"unrecognized arguments: {strange[0]}"
         mistyped = _MISTYPED.search(message)
-        hint = did_you_mean(mistyped[1] or mistyped[2], names) if mistyped else ""
+        word = (mistyped[1] or mistyped[2]) if mistyped else ""
+        hint = _ELSEWHERE.get(word.partition("=")[0]) or did_you_mean(word, names)
         help_text = f"`{self.prog} --help` lists what there is"
         raise UsageError(message, place=self.prog, next_step=f"{hint} {help_text}".strip())
 

@@ -35,10 +35,10 @@ def demo(asked: Demo) -> int:
     return EXIT_FINE
 
 
-def formats(_: Formats) -> int:
+def formats(asked: Formats) -> int:
     from perf_culprit.flows.compare import formats_list
 
-    say(formats_list())
+    say(formats_list(asked.name or ""))
     return EXIT_FINE
 
 

@@ -111,6 +111,8 @@ class Demo(Command, name="demo", examples=("perf-culprit demo",)):
 class Formats(Command, name="formats", examples=("perf-culprit formats",)):
     """List every format that can be read, and how its files are written."""
 
+    name: Annotated[str | None, Option("[NAME]", "only those that it names")] = None
+
 
 class Schema(Command, name="schema", examples=("perf-culprit schema report",)):
     """Print the JSON schema of a file that perf-culprit reads or writes."""

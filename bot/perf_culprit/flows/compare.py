@@ -14,7 +14,7 @@ from msgspec import structs
 from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import BotError, ConfigError, UsageError
+from perf_culprit.errors import BotError, ConfigError, UsageError, did_you_mean
 from perf_culprit.flows.compared_commits import Merge, Reference, find_reference
 from perf_culprit.judge.budgets import checked_budgets
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
@@ -33,6 +33,7 @@ from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import MetricKey, Run, Unreached
 from perf_culprit.progress import doing
 from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_executions, collect_separate
+from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.merge import named_alike
 from perf_culprit.read.results.result_formats import AUTO, READERS
 from perf_culprit.read.results.surroundings import surroundings
@@ -303,9 +304,17 @@ def collect_run(
     return (collect_executions if paired else partial(collect, tell=heard))(files, chosen, commit=commit)
 
 
-def formats_list() -> str:
-    """List the formats that can be read, with an example of how to write each."""
-    return formats_text((reader.id, reader.description, reader.example) for reader in READERS.values())
+def formats_list(name: str) -> str:
+    """List the formats that can be read, with an example of how to write each, or those that `name` is part of."""
+    readers = [
+        reader
+        for reader in READERS.values()
+        if any(name.casefold() in text.casefold() for text in (reader.id, reader.description, *reader.aliases))
+    ]
+    if not readers:
+        question = did_you_mean(name, READERS) or "list all:"
+        raise UsageError(f"no format is called `{shown(name)}`", next_step=f"{question} perf-culprit formats")
+    return formats_text((reader.id, reader.description, reader.example) for reader in readers)
 
 
 def compare_files(

@@ -29,6 +29,9 @@ from perf_culprit.model.run import Benchmark, Run
 
 GIT_LINK: Final = ".git"
 
+# What to do about a command whose output holds no results.
+TIME_IT: Final = "; if it prints no results, measure its time: --run \"bash -c '(time COMMAND) 2>&1'\""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuildCache:
@@ -306,7 +309,7 @@ class Workplace:
             run = self._read(result)
         except DataError as error:
             fault = f"gave a result that cannot be read: {error.message}"
-            raise self._runner.failed("the benchmark", commit, FailureKind.CRASHED, fault) from None
+            raise self._runner.failed("the benchmark", commit, FailureKind.CRASHED, fault, hint=TIME_IT) from None
         run = replace(run, executions=self._runner.executions)
         for quantity in self.commands.beside:
             if quantity == Count.CPU_TIME:

@@ -60,8 +60,9 @@ def test_a_log_of_two_tools_is_read_as_both() -> None:
 def test_an_unknown_tool_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="`pytest_benchmrk` is not a known tool; did you mean pytest_benchmark"):
         collect(["-"], Reading(tool="pytest_benchmrk", stdin=io.BytesIO(b"1")))
-    with pytest.raises(UsageError, match="`fortran` is not a known tool"):
+    with pytest.raises(UsageError, match="`fortran` is not a known tool") as raised:
         collect(["-"], Reading(tool="fortran", stdin=io.BytesIO(b"1")))
+    assert raised.value.next_step == "use auto, or an id of docs/formats.md, which perf-culprit formats NAME finds"
 
 
 def test_standard_input_and_files_merge() -> None:

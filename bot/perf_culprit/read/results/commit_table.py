@@ -169,7 +169,9 @@ def _numeric(cells: _Cells, *, left_out: Iterable[str | None]) -> tuple[list[str
         raise DataError(
             "has no column of numbers besides those that count or name the rows",
             place=cells.place,
-            next_step=f"name one with --column: {_listed(others)}",
+            next_step=f"name one with --column: {_listed(others)}"
+            if len(others) > 1
+            else "give a table with a row per commit; perf-culprit compare OLD NEW judges results of single runs",
         )
     return chosen, (remark(f"columns left out: {_listed(others)}"),) * bool(others)
 

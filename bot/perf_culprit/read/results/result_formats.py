@@ -207,11 +207,11 @@ def readers_for(tool: str) -> tuple[ResultReader, ...]:
         return (READERS[tool],)
     if tool in ALIASES:
         return ALIASES[tool]
-    choices = [AUTO, *READERS, *ALIASES]
+    question = did_you_mean(tool, [AUTO, *READERS, *ALIASES])
     raise UsageError(
-        f"`{shown(tool)}` is not a known tool; {did_you_mean(tool, choices)}".removesuffix("; "),
+        f"`{shown(tool)}` is not a known tool; {question}".removesuffix("; "),
         place="tool",
-        next_step=f"use {AUTO} or one of: {', '.join(choices[1:])}",
+        next_step=f"use {AUTO}, or an id of docs/formats.md, which perf-culprit formats NAME finds",
     )
 
 
