@@ -4,7 +4,7 @@
 
 RECORDS: lines or spans (1,000,000; 1,650,000 "long lines" are the log of [Z15] section 4). A shape's passes and
 diagnoses take turns in one run, twice; the least of each counts. Ratios are of user and system time, children
-included. README.md has results.
+included, with start-up and without it: start-up is the same command on a log of one call. README.md has results.
 """
 
 import json
@@ -29,12 +29,18 @@ from benchmarks.logs.generator import LINES_PER_CALL, SPAN_COLUMNS, write_json_l
 from perf_culprit.read.logs.log_pattern import PRESETS  # noqa: E402
 
 REPEATS = 2
+START_UP = "start-up"
 # Longer logs repeat a log of this number of lines.
 MOST_WRITTEN = 1_000_000
 # The first repeat goes to the line's end and backtracks: the format is not fixed.
 FREE = (
     rb"^(?P<time>\S+ \S+) \[(?P<thread>.*)\] service=(?P<service>.*) call=(?P<call>.*?) "
     rb"(?P<label>[0-9.]+) (?P<method>.*?) (?P<elapsed_ms>-?[0-9.]+) ?ms\b"
+)
+# A pattern of a user's own: named groups, and text before the first one.
+OWN = (
+    rb"svc=(?P<service>\S+) req=(?P<call>\S+) label=(?P<label>[0-9.]+) op=(?P<method>\S+) "
+    rb"elapsed=(?P<elapsed_ms>[0-9.]+)ms"
 )
 
 
@@ -56,6 +62,12 @@ def _log(path: Path, lines: int) -> None:
             file.write(once)
 
 
+def _own_log(path: Path, lines: int) -> None:
+    _log(path, lines)
+    line = rb"(?m)^(\S+ \S+) \[.*?\] service=(\S+) call=(\S+) (\S+) (\S+) (\S+) ms.*$"
+    path.write_bytes(re.sub(line, rb"\1 INFO svc=\2 req=\3 label=\4 op=\5 elapsed=\6ms", path.read_bytes()))
+
+
 def _spans(form: str) -> Callable[[Path, int], None]:
     return lambda path, spans: write_spans(path, form, calls=spans // LINES_PER_CALL)
 
@@ -72,6 +84,7 @@ SHAPES = {
             passes=("labelled",),
         ),
         Shape(name="free pattern", write=_log, options=("--pattern", "free.txt", "--log"), passes=("free.txt",)),
+        Shape(name="own pattern", write=_own_log, options=("--pattern", "own.txt", "--log"), passes=("own.txt",)),
         Shape(
             name="JSON lines",
             write=lambda path, lines: write_json_lines(path, calls=lines // LINES_PER_CALL),
@@ -106,7 +119,7 @@ def bare_pass(kind: str, path: Path) -> None:
         with path.open(newline="") as table:
             print(sum(1 for _ in csv.reader(table)))
         return
-    expression = {"labelled": PRESETS["labelled"], "free.txt": FREE}.get(kind)
+    expression = {"labelled": PRESETS["labelled"], "free.txt": FREE, "own.txt": OWN}.get(kind)
     each: Callable[[bytes], object] = re.compile(expression).search if expression else decode
     if kind.startswith("json.loads"):
         each = json.loads
@@ -174,11 +187,14 @@ def _memory_mb(pid: int) -> float:
 
 
 def measure(shape: Shape, records: int, folder: Path) -> None:
-    path = folder / shape.name.replace(" ", "_")
+    path, short = (folder / f"{shape.name.replace(' ', '_')}{end}" for end in ("", "_short"))
     shape.write(path, records)
+    shape.write(short, LINES_PER_CALL)
     (folder / "free.txt").write_bytes(FREE)
+    (folder / "own.txt").write_bytes(OWN)
     commands = {name: [__file__, "bare", name, str(path)] for name in shape.passes}
     diagnose = ["-m", "perf_culprit", "diagnose", *shape.options, str(path)]
+    commands[START_UP] = [*diagnose[:-1], str(short)]
     # Only logs are split between workers.
     for workers in (1, 2) if shape.options[-1] == "--log" else ():
         commands[f"{workers} workers"] = [*diagnose, "--workers", str(workers)]
@@ -189,10 +205,14 @@ def measure(shape: Shape, records: int, folder: Path) -> None:
         for name, command in commands.items():
             costs[name] = cost(command, folder).least(costs.get(name))
     print(f"\n{shape.name}: {records:,} records, {path.stat().st_size / 1e6:,.0f} MB, load {os.getloadavg()[0]:.1f}\n")
-    titles = "".join(f" x {name} |" for name in shape.passes)
-    print(f"| | CPU s | wall s | MB |{titles}\n|---|--:|--:|--:|" + "--:|" * len(shape.passes))
+    titles = "".join(f" x {name} | without start-up |" for name in shape.passes)
+    print(f"| | CPU s | wall s | MB |{titles}\n|---|--:|--:|--:|" + "--:|" * 2 * len(shape.passes))
     for name, one in costs.items():
-        ratios = "".join(f" {one.cpu_s / costs[bare].cpu_s:.1f} |" for bare in shape.passes)
+        started_s = 0.0 if name in shape.passes else costs[START_UP].cpu_s
+        ratios = "".join(
+            f" {one.cpu_s / costs[bare].cpu_s:.1f} | {(one.cpu_s - started_s) / costs[bare].cpu_s:.1f} |"
+            for bare in shape.passes
+        )
         print(f"| {name} | {one.cpu_s:.2f} | {one.wall_s:.2f} | {one.memory_mb:,.0f} |{ratios}", flush=True)
     path.unlink()
 

@@ -199,6 +199,19 @@ def test_no_page_is_wider_than_the_screen_and_a_number_keeps_its_unit(browser: P
 
 
 @in_chromium
+def test_the_chart_keeps_within_its_frame_when_the_page_gets_narrower(browser: Page, site: Path) -> None:
+    fragment = f"suite=api&benchmark={quote_plus(HOSTILE)}"
+    page = opened(browser, site, fragment, width=390)
+    shown(page, fragment)
+    page.value("document.body.style.maxWidth = '340px'")
+    sides = "['.chart .main-svg', '.chart'].map((one) => document.querySelector(one).getBoundingClientRect().width)"
+    waited(page, f"(([curve, frame]) => frame < 340 && curve <= frame)({sides})")
+    page.value("location.hash = ''")
+    shown(page, "")
+    assert page.problems == []
+
+
+@in_chromium
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_overlaps_and_the_outline_is_in_order(browser: Page, site: Path, width: int) -> None:
     frame = ["banner", "heading Performance of octo/shop", "navigation Pages", "main"]

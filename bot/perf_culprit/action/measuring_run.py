@@ -51,7 +51,7 @@ UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_require
 
 UNASKED: Final = "nobody asked for a measurement"
 ASK: Final = "write /perf-run in the pull request, or set the label that the workflow names"
-ON: Final = "take it away and push, or write /perf-run in the pull request"
+ON: Final = "take it away and push; in the split, /perf-run measures at once"
 
 # Without a conclusion it is this very run, whose earlier jobs have left nothing.
 _ENDED: Final = {

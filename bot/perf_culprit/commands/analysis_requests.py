@@ -100,7 +100,8 @@ class Diagnose(
         float, Option("--window SECONDS", "window of response time and throughput (default: 60)", convert=as_seconds)
     ] = 60.0
     method: Annotated[
-        str | None, Option("--method NAME", "show the times of every execution of this method over the windows as well")
+        str | None,
+        Option("--method NAME", "also show this method's executions over the windows, and its services as bars"),
     ] = None
     html: Annotated[
         Path | None, Option("--html OUT", "write a page of one revision here: tables, series, call trees to walk")

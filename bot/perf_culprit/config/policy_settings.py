@@ -300,6 +300,14 @@ class PolicySettings(Section):
         ),
     ] = ()
     ruler: RulerConfig | None = None
+    control: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
+        Field(
+            max_length=50,
+            description="shell patterns of benchmarks that no change reaches: "
+            "[where these move, the machine does](decision-rule.md#controls)",
+        ),
+    ] = ()
     unit: Annotated[
         Literal["run", "sample"],
         Field(
@@ -314,6 +322,9 @@ class PolicySettings(Section):
     control_chart: ControlChartConfig = ControlChartConfig.model_construct()
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig.model_construct()
     ignore_environment: Annotated[bool, Field(description="also compare runs of different hardware")] = False
+
+    def is_control(self, benchmark: str) -> bool:
+        return any(fnmatchcase(benchmark, pattern) for pattern in self.control)
 
     def of(self, key: MetricKey) -> MetricSettings:
         rule = next((rule for rule in self.benchmarks if rule.matches(key)), None)

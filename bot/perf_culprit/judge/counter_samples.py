@@ -1,6 +1,6 @@
 """Samples for charts from counter tables: known values, at one load, without idle time [N12, section 4]."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -112,7 +112,7 @@ def without_idle_time(prepared: Prepared) -> Prepared:
 
     A target with a second mode that the baseline does not have shows a change, not idle time.
     """
-    if (boundaries := _boundaries(prepared.runs)) is None or not len(prepared.target):
+    if (boundaries := idle_boundaries(prepared.runs)) is None or not len(prepared.target):
         return prepared
     runs = tuple(_right_of(run, boundary) for run, boundary in zip(prepared.runs, boundaries, strict=True))
     parts = tuple(
@@ -137,12 +137,14 @@ def without_idle_time(prepared: Prepared) -> Prepared:
     )
 
 
-def _boundaries(runs: Sequence[Floats]) -> list[float | None] | None:
-    """Return one boundary per run; None if too many runs have a single mode."""
+def idle_boundaries(
+    runs: Sequence[Floats], *, boundary: Callable[[Floats], float | None] = idle_boundary
+) -> list[float | None] | None:
+    """Return one boundary per run of sorted samples; None if too many runs have a single mode."""
     boundaries: list[float | None] = []
     single = 0
     for run in runs:
-        boundaries.append(idle_boundary(run))
+        boundaries.append(boundary(run))
         single += boundaries[-1] is None
         if 2 * single >= len(runs):
             return None

@@ -42,12 +42,13 @@ class LimitRule:
 
     `is_share`: the score is the share of samples outside the limits, at the baseline's load. `spans_history`: the score
     comes from all stored runs together, so few samples or runs are no doubt. `is_set`: the operator set the limit, and
-    exceeding it suffices.
+    exceeding it suffices. `is_published`: so it does for the published method, which knows no minimum effect.
     """
 
     is_share: bool = False
     spans_history: bool = False
     is_set: Callable[[PolicySettings], bool] = lambda _: False
+    is_published: Callable[[PolicySettings], bool] = lambda _: False
 
 
 class Detector(Protocol):

@@ -68,7 +68,7 @@ def decide_by_limit(
         code = VerdictReason.WITHIN_LIMIT
     elif by_effect and small:
         code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
-    elif by_level or rule.is_set(policy) or (by_excess and enough):
+    elif by_level or rule.is_set(policy) or rule.is_published(policy) or (by_excess and enough):
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE if enough else VerdictReason.OVER_LIMIT_FEW_RUNS
@@ -123,7 +123,8 @@ def counter_findings(
         metric = settings.of(entry.key)
         decide = partial(decide_by_limit, entry, q_value=q_value, metric=metric, policy=settings)
         decided = decide(by_effect=False)
-        if decided.verdict in PROVEN and _moved_little(entry, pair, index, metric.minimum_effect):
+        has_minimum = not _rule(entry).is_published(settings)
+        if decided.verdict in PROVEN and has_minimum and _moved_little(entry, pair, index, metric.minimum_effect):
             decided = decide(by_effect=True)
         changed = decided.verdict in PROVEN
         regressed = decided.verdict is Verdict.REGRESSION

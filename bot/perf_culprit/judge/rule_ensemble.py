@@ -27,7 +27,12 @@ from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers
 
 ID: Final = "rule_ensemble"
-LIMIT: Final = LimitRule(is_set=lambda policy: policy.rule_ensemble.profile == "thesis")
+LIMIT: Final = LimitRule(is_published=lambda policy: policy.rule_ensemble.profile == "thesis")
+
+# The settings that test counters without a rule.
+EQUAL_WIDTH: Final = "equal_width"
+THREE_LEVELS: Final = "rule-ensemble.discretisation: three_level"
+CHART: Final = "counter-detector: control_chart"
 
 MOST_NOTES: Final = 3
 # With three runs or more, their spread is known well enough for the stated rate of false alarms.
@@ -38,7 +43,10 @@ CHANCE: Final = 0.01
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Ensemble:
-    """The input of the counters' evidence; `series` are those of the training runs and, last, of the target."""
+    """The input of the counters' evidence; `series` are those of the training runs and, last, of the target.
+
+    `unusual` is each table's difference of an unusual load, 0 in the thesis: it knows no load.
+    """
 
     tables: Sequence[TablePair]
     training: Training
@@ -47,6 +55,8 @@ class _Ensemble:
     models: Sequence[Model]
     weights: Floats
     combined: Combined
+    options: RuleOptions
+    unusual: tuple[float, ...]
 
     @property
     def target(self) -> Series:
@@ -74,8 +84,7 @@ def assess(tables: Sequence[TablePair], options: RuleOptions, *, tiers: Tiers | 
         untested(key, metric, obstacle) if obstacle else _evidence(made, counter, number, key, metric)
         for counter, (number, key, metric, obstacle) in enumerate(listed)
     ]
-    unusual = [table_loads(pair).unusual for pair in tables]
-    return _with_levels(made, evidence, loads=[unusual[number] for number, *_ in listed], tiers=tiers or Tiers())
+    return _with_levels(made, evidence, loads=[made.unusual[number] for number, *_ in listed], tiers=tiers or Tiers())
 
 
 def _with_levels(
@@ -142,6 +151,8 @@ def _ensemble(tables: Sequence[TablePair], options: RuleOptions) -> _Ensemble | 
         models=models,
         weights=weights,
         combined=combine(models, weights, options, decisive=training.decisive),
+        options=options,
+        unusual=tuple(0.0 if options.is_published else table_loads(pair).unusual for pair in tables),
     )
 
 
@@ -149,7 +160,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     target = side([made.target.values[:, counter]])
     baseline = side([made.series[index].values[:, counter] for index in made.training.nearest])
     combined = made.combined
-    if (reason := _reason(combined, counter, target)) is not None:
+    if (reason := _reason(combined, counter, target, made.options)) is not None:
         return untested(
             key, metric, reason, baseline=baseline, target=target, change=change_of_medians(target, baseline)
         )
@@ -176,7 +187,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
         relative_change=change,
         score=float(combined.score[counter]),
         threshold=float(combined.threshold[counter]),
-        evidence_reason=load_as_cause(change, table_loads(made.tables[table]).unusual) if flagged else None,
+        evidence_reason=load_as_cause(change, made.unusual[table]) if flagged else None,
         excess=Excess(time_in_violation=float(violated.mean())),
         details=details,
         notes=(*notes, *(_doubts(made) if flagged else ())),
@@ -192,13 +203,13 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     )
 
 
-def _reason(combined: Combined, counter: int, target: Side | None) -> Reason | None:
+def _reason(combined: Combined, counter: int, target: Side | None, options: RuleOptions) -> Reason | None:
     if target is None:
         return because(Untested.TARGET_MISSING)
     if not combined.models[counter]:
         return because(Untested.BASELINE_MISSING)
     if combined.able[counter] <= combined.threshold[counter]:
-        return because(Untested.WITHOUT_RULES)
+        return because(Untested.WITHOUT_RULES, setting=THREE_LEVELS if options.discretisation == EQUAL_WIDTH else CHART)
     return None
 
 

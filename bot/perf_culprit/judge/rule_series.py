@@ -6,15 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.counter_samples import idle_boundaries
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.run import CounterTable, Run
 from perf_culprit.stats.common_rate import common_window, interval_medians
+from perf_culprit.stats.density import idle_boundary
 from perf_culprit.stats.ragged import Floats
 
 # With fewer instants a level's share is meaningless.
 MINIMUM_INSTANTS = 10
 # [F11, 5.4.2]: 200 s for counters sampled every 180 s, because rates do not match exactly.
 RATE_MARGIN = 1.1
+MOST_IDLE = 0.2  # of the level under load: what a counter without work has at most
+ENOUGH_FOR_MODES = 600  # samples show whether a counter has two modes; more of them only cost time
 # Sources of one run overlap in time; with less overlap than this, their clocks are unrelated.
 SAME_CLOCK = 0.5
 
@@ -44,6 +48,9 @@ class _Source:
 def normalise(tables: Sequence[TablePair], runs: Sequence[Run], options: RuleOptions) -> tuple[Series, ...]:
     """Return the runs and, last, the target, all with the same interval. A short run has few instants or none."""
     sources = [_sources(tables, run) for run in (*runs, None)]
+    if not options.is_published:
+        for of_table in zip(*sources, strict=True):
+            _drop_idle_time(*(source.values for source in of_table))
     windows = [_window(entry, options) for entry in sources]
     interval_s = options.interval_s or _interval(sources, windows, options.intervals)
     return tuple(
@@ -68,6 +75,36 @@ def _source(pair: TablePair, run: Run | None) -> _Source:
     if (entry := next((entry for entry in pair.baseline if entry.run is run), None)) is None:
         return _Source(times_s=np.empty(0), table=None, values=np.empty((0, len(pair.metrics))), ahead_s=0.0)
     return _Source(times_s=entry.table.times_s, table=entry.table, values=entry.values(slice(None)), ahead_s=0.0)
+
+
+def _drop_idle_time(*sides: Floats) -> None:
+    """Blank the samples of the lower of a counter's two modes in the runs and, last, the target, as a chart does.
+
+    A tenth of idle samples widens the medium level, so that it takes in large changes. The thesis keeps them. A lower
+    mode that still works is a step of the load, which rules learn.
+    """
+    for counter in range(sides[-1].shape[1]):
+        *runs, (column, target) = ((side[:, counter], _ordered(side[:, counter])) for side in sides)
+        runs = [(values, ordered) for values, ordered in runs if len(ordered)]
+        if (boundaries := idle_boundaries([ordered for _, ordered in runs], boundary=_end_of_idle)) is None:
+            continue
+        columns = (*(values for values, _ in runs), column)
+        for values, boundary in zip(columns, (*boundaries, _end_of_idle(target)), strict=True):
+            if boundary is not None:
+                values[values < boundary] = np.nan
+
+
+def _end_of_idle(ordered: Floats) -> float | None:
+    if (boundary := idle_boundary(ordered)) is None:
+        return None
+    first = int(np.searchsorted(ordered, boundary))
+    return boundary if np.median(ordered[:first]) <= MOST_IDLE * np.median(ordered[first:]) else None
+
+
+def _ordered(values: Floats) -> Floats:
+    """Up to ENOUGH_FOR_MODES of the values, over all of the time, sorted."""
+    some = values[:: -(-len(values) // ENOUGH_FOR_MODES) or 1]
+    return np.sort(some[np.isfinite(some)])
 
 
 def _from_own_start(source: _Source) -> _Source:

@@ -6,6 +6,7 @@ docs/decision-rule.md states in words how it is used.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_description
 from typing import Final
 
 import numpy as np
@@ -20,10 +21,11 @@ from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of, without_copies
 from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
-from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
+from perf_culprit.stats.controls import exonerate
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Floats, Moments
-from perf_culprit.stats.unit_table import Judgement, SuiteShift
+from perf_culprit.stats.ragged import Booleans, Floats, Moments
+from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable
 
 LEVEL: Final = 0.95  # of the engine's intervals
 # Statistic of a paired target: the baseline's value, moved by the change.
@@ -68,15 +70,52 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
     effects = np.maximum(effects, least_told(chosen, suite))
     judgement = judge(suite.table, least_change=effects, tiers=options.tiers)
-    described = describe(chosen, suite, options)
+    is_control = np.array([options.settings.is_control(pair.key.benchmark) for pair in chosen])
+    judgement, freed = _freed(
+        judgement, chosen, suite.table, is_control=is_control, effects=effects, tiers=options.tiers
+    )
+    described = _excused(describe(chosen, suite, options), judgement, suite.table, is_control)
     rows = _Rows.of(suite, judgement, options, effects)
     for row, index in enumerate(kept):
         evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
-    notes = [because(Remark.SAME_CONTENT, count=copies)] if copies else []
+    notes = [*freed, *([because(Remark.SAME_CONTENT, count=copies)] if copies else [])]
     notes += [because(Remark.REDUCED, reduction=one) for one in sorted(set(suite.reduction) - {MEDIAN})]
     return Assessed(
         [evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, suite, options), tuple(notes)
     )
+
+
+def _freed(
+    judgement: Judgement,
+    pairs: Sequence[MetricPair],
+    table: UnitTable,
+    *,
+    is_control: Booleans,
+    effects: Floats,
+    tiers: Tiers,
+) -> tuple[Judgement, list[Reason]]:
+    """Take out how far the controls moved, and name the one that moved furthest in each direction."""
+    if not is_control.any():
+        return judgement, []
+    judgement, moved = exonerate(judgement, table, is_control, least_change=effects, tiers=tiers)
+    slowed = moved * table.orientation
+    notes = []
+    furthest = int(slowed.argmax()), int(slowed.argmin())
+    for row, code in zip(furthest, (Remark.CONTROL_SLOWER, Remark.CONTROL_FASTER), strict=True):
+        if (slowed[row] > 0) == (code is Remark.CONTROL_SLOWER) and slowed[row]:
+            notes.append(because(code, benchmark=pairs[row].key.benchmark, change=abs(math.expm1(moved[row]))))
+    return judgement, notes
+
+
+def _excused(
+    described: Sequence[Description], judgement: Judgement, table: UnitTable, is_control: Booleans
+) -> list[Description]:
+    """Hold back what would be called of a control. A count that changed stays, because no machine does that."""
+    rows = is_control & (judgement.is_suspected | judgement.differs) & (table.orientation != 0) & ~table.is_exact
+    return [
+        replace_description(one, objection=because(VerdictReason.CONTROL)) if held else one
+        for one, held in zip(described, rows.tolist(), strict=True)
+    ]
 
 
 def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:

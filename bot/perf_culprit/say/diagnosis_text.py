@@ -44,7 +44,7 @@ from perf_culprit.say.render_html import html_of, page
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 BAR_WIDTH: Final = 30
-SHOWN_IMPACTS: Final = 5
+SHOWN_IMPACTS: Final = 40
 SHOWN_SERVICES: Final = 20
 SHOWN_TREES: Final = 5
 SHOWN_SERIES: Final = 5
@@ -81,12 +81,12 @@ def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
 
 def diagnosis_page(diagnosis: Diagnosis, *, top: int = 20) -> str:
     """Render the diagnosis as a page, with series as charts and the trees as an interactive flame graph."""
-    body = html_of(Document(nodes=tuple(_told(diagnosis, top))))
+    body = html_of(Document(nodes=tuple(_told(diagnosis, top, most_trees=len(diagnosis.trees)))))
     flames = single_flame_section(diagnosis.trees, diagnosis.unit)
     return page(Safe(body + flames), title="diagnosis", scripts=["flame.js.j2"])
 
 
-def _told(diagnosis: Diagnosis, top: int) -> Iterator[Node]:
+def _told(diagnosis: Diagnosis, top: int, *, most_trees: int = SHOWN_TREES) -> Iterator[Node]:
     reading, unit = diagnosis.reading, diagnosis.unit
     shown = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top] or diagnosis.suspects[:top]
     counts = {
@@ -102,16 +102,19 @@ def _told(diagnosis: Diagnosis, top: int) -> Iterator[Node]:
         tiny = sum(suspect.tiny for suspect in diagnosis.suspects)
         limit, hidden = _amount(diagnosis.minimum_self_ms, unit), Safe(counted(more, "more method"))
         yield paragraph(words("and {}, {} of them below {} per call of every service", hidden, tiny, limit))
-    yield _impacts(shown[:SHOWN_IMPACTS])
+    yield _impacts(shown, title=Safe("Services to test again"))
+    if (asked := diagnosis.method) is not None:
+        its = [suspect for suspect in diagnosis.suspects if suspect.method == asked.service]
+        yield _impacts(its, title=words("Services that execute {}", Name(asked.service, _LINE_LIMIT)))
     yield _services(diagnosis.services, unit)
     yield _slowest(diagnosis.services, top)
     timed = [*diagnosis.services[:SHOWN_SERIES], *([diagnosis.method] if diagnosis.method else [])]
     for one in timed:
         yield from _series(one, unit)
     trees = sorted(diagnosis.trees, key=lambda tree: -tree.total_ms)
-    yield from (_tree(tree, unit, top) for tree in trees[:SHOWN_TREES])
-    if len(trees) > SHOWN_TREES:
-        yield paragraph(Safe(f"and {counted(len(trees) - SHOWN_TREES, 'more call tree')}: see the JSON"))
+    yield from (_tree(tree, unit, top) for tree in trees[:most_trees])
+    if len(trees) > most_trees:
+        yield paragraph(Safe(f"and {counted(len(trees) - most_trees, 'more call tree')}: see the JSON"))
     if unused := [*_unused(reading)]:
         yield Bullets(items=unused, total=len(unused), title=Safe("Not used"))
 
@@ -132,7 +135,9 @@ def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> Table:
     return table((Column(name="method"), *columns), suspects, row, title=Safe("Suspects"), shown=Shown.TABLE)
 
 
-def _impacts(suspects: Sequence[MethodSuspect]) -> Table:
+def _impacts(suspects: Sequence[MethodSuspect], *, title: Text) -> Table:
+    """Draw the services of the suspects as bars, the largest own share first [Z15, figure 4]."""
+
     def row(pair: tuple[ImpactedService, str]) -> Row:
         impact, method = pair
         bar = blocks(impact.self_share, impact.children_share, width=BAR_WIDTH)
@@ -141,8 +146,9 @@ def _impacts(suspects: Sequence[MethodSuspect]) -> Table:
 
     bars = Column(name="\u2588 own time, \u2591 what it calls")
     columns = (Column(name="service"), bars, *_columns("own", "calls"), Column(name="suspect"))
-    pairs = [(impact, suspect.method) for suspect in suspects for impact in suspect.services[:SHOWN_SERVICES]]
-    return table(columns, pairs, row, title=Safe("Services to test again"), shown=Shown.TABLE)
+    pairs = [(impact, suspect.method) for suspect in suspects for impact in suspect.services]
+    pairs.sort(key=lambda pair: -pair[0].self_share)
+    return table(columns, pairs, row, title=title, shown=Shown.TABLE, most=SHOWN_IMPACTS)
 
 
 def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:

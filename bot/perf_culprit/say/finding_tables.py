@@ -255,20 +255,19 @@ def _figures(finding: Finding) -> Text:
 
 def _dot(finding: Finding) -> Text:
     if finding.verdict not in CALLED:
-        return Sign("🟡" if finding.verdict is Verdict.DIFFERS else "")
-    if is_better(finding):
-        return Sign("🔵")
-    return Sign("🔴" if finding.level is Level.FAIL or finding.severity is Severity.MAJOR else "🟠")
+        return Sign("🟡" + NO_BREAK if finding.verdict is Verdict.DIFFERS else "")
+    loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
+    return Sign(("🔵" if is_better(finding) else "🔴" if loud else "🟠") + NO_BREAK)
 
 
 def _certainty(finding: Finding) -> Text:
     """Return the tier and the verdict in words, and the category that was left."""
     if finding.verdict not in CALLED:
         is_blind = finding.reason.code is VerdictReason.BLIND
-        return Safe("undecided" if is_blind else VERDICT_WORDS[finding.verdict])
+        return unbroken("undecided" if is_blind else VERDICT_WORDS[finding.verdict])
     tier = "suspected" if finding.verdict is Verdict.SUSPECTED else "proven"
     if (crossed := crossing(finding)) is None:
-        return Safe(f"{tier} {comparison(finding)}")
+        return unbroken(f"{tier} {comparison(finding)}")
     is_alone = finding.reason.code is VerdictReason.LEFT_CATEGORY
     was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
     return words("{}, left {} (now {})", Safe(tier if is_alone else f"{tier} {comparison(finding)}"), was, now)
@@ -302,10 +301,10 @@ def change_cells(evidence: Evidence) -> tuple[Text, ...]:
 
 
 def changed_columns(name: Column) -> tuple[Column, ...]:
-    """Return the columns. A narrow screen shows the first four. A page has the intervals and rates in a fold."""
+    """Return the columns. A narrow screen shows the first three. A page has the intervals and rates in a fold."""
     _, _, change, interval = _CHANGE
     levels = Column(name="before → after", right=True)
-    return Column(name="", spare=True), change, replace(interval, on_page=False), name, levels, _CERTAINTY, TREND, _RATE
+    return change, replace(interval, on_page=False), name, levels, _CERTAINTY, TREND, _RATE
 
 
 def changed_cells(name: Text, finding: Finding) -> tuple[Text, ...]:
@@ -313,8 +312,8 @@ def changed_cells(name: Text, finding: Finding) -> tuple[Text, ...]:
     if MANIFOLD <= (finding.relative_change or 0.0) < math.inf:
         change = Safe(f"\N{MULTIPLICATION SIGN}{numbers.significant(1 + (finding.relative_change or 0.0))}")
     is_bold = finding.verdict in CALLED | {Verdict.DIFFERS} and change != NOTHING
-    told = (_certainty(finding), _trend(finding), _figures(finding))
-    return _dot(finding), Strong(change) if is_bold else change, interval, name, _levels(finding), *told
+    dotted = words("{}{}", _dot(finding), Strong(change) if is_bold else change)
+    return dotted, interval, name, _levels(finding), _certainty(finding), _trend(finding), _figures(finding)
 
 
 _GROUPS: Final = (
@@ -348,15 +347,18 @@ def _size(finding: Finding) -> float:
 
 
 def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Text | None = None) -> Table:
-    """Show the changes, then `more` rows. Without a change, all rows rest on the same runs, which the footer names."""
+    """Show the changes, then `more` rows. Without a change, all rows rest on the same runs, which the footer names.
+
+    The title says what all names share. A single row, or a table with a `title` of its own, has full names.
+    """
     called, columns = (*sections.changed, *sections.suspected), changed_columns(_NAMED[0])
     kept = len(columns) if called else columns.index(_RATE)
     rows = (*called, *more)
-    place = _shared_place([one.key.benchmark for one in rows])
+    is_short = title is None and len(rows) > 1
+    place = _shared_place([one.key.benchmark for one in rows]) if is_short else ""
     metrics = {one.key.metric for one in rows} if sections.several_metrics else set()
-    shared: list[Text] = [words("In {}", Name(place))] if place else []
-    # A single row is named in full.
-    if is_shared := len(metrics) == 1 and len(rows) > 1:
+    shared: list[Text] = [Name(f"{place}…")] if place else []
+    if is_shared := is_short and len(metrics) == 1:
         shared.append(Prose(rows[0].key.metric, METRIC_LIMIT))
 
     def row(finding: Finding) -> Row:
@@ -365,19 +367,25 @@ def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Te
         name = metric_name(short, with_metric=bool(metrics) and not is_shared)
         return Row(changed_cells(name, finding)[:kept], TONES[finding.verdict])
 
-    title = joined(", ", shared) if title is None and shared else title
+    if shared:
+        title = words("All rows: {}", joined(", ", shared))
     return table(columns[:kept], rows, row, title=title, shown=Shown.TABLE)
 
 
 _PARAMETERS: Final = re.compile(r"[\[({=\s]")
-_SEPARATOR: Final = re.compile(r"::|[/.]")
+# Go's names begin with a word that says nothing.
+_SEPARATOR: Final = re.compile(r"::|[/.]|^Benchmark(?=[A-Z_])")
 
 
 def _shared_place(names: Sequence[str]) -> str:
-    """Return the folder, module or class in which all benchmarks are: empty if they share none."""
+    """Return the folder, module or class with which all names begin: empty if they share none."""
     shared = commonprefix(names) if len(set(names)) > 1 else ""  # noqa: RUF071 - compares characters on purpose
-    ends = [match.end() for match in _SEPARATOR.finditer(_PARAMETERS.split(shared)[0])]
-    fitting = (end for end in reversed(ends) if all(name[end : end + 1].isidentifier() for name in names))
+    ends = [match.end() for match in _SEPARATOR.finditer(_PARAMETERS.split(names[0])[0])] if shared else []
+    fitting = (
+        end
+        for end in reversed(ends)
+        if end <= len(shared) and all(name[end : end + 1].isidentifier() for name in names)
+    )
     return shared[: next(fitting, 0)]
 
 

@@ -56,6 +56,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.SMALLER_THAN_ALLOCATION: (
         "less than the smallest allocation ({bytes:.0f} bytes): its own were divided by another number of operations"
     ),
+    VerdictReason.CONTROL: "a control, which no change reaches: the machine moved it",
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians overlap, or that of their difference includes zero",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
@@ -126,6 +127,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Untested.WITHOUT_RULES: (
         "no stable rule was found for this counter: its level is random, or differs from run to run"
+        "[; {setting} tests it]"
     ),
     Remark.TEXT: "{text:prose}",
     Remark.MEAN_UNCERTAIN: "the mean is known to ±{width:%} only; {repetitions:# repetition} would reach ±{wanted:%}",
@@ -215,6 +217,12 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
     Remark.SUITE_LEFT_OUT: "all benchmarks moved together by {change:+%}, as machines do; the changes leave it out",
+    Remark.CONTROL_SLOWER: (
+        "{benchmark}, which this change cannot reach, is {change:%} slower as well: the changes leave that out"
+    ),
+    Remark.CONTROL_FASTER: (
+        "{benchmark}, which this change cannot reach, is {change:%} faster as well: the changes leave that out"
+    ),
     Remark.REDUCED: (
         "each execution counts by the {reduction} of its samples: executions of a round, whatever their side, differ "
         "least by it"

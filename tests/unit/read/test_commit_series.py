@@ -149,3 +149,12 @@ def test_nyrkio_with_an_entry_a_line_is_read_as_its_list_and_a_broken_line_is_na
     assert runs == READERS["nyrkio"].history(Source("f.json", golden("nyrkio/two_commits.json")))
     with pytest.raises(DataError, match=r"f\.ndjson:3"):
         READERS["nyrkio"].read(Source("f.ndjson", lines + lines[:40]))
+
+
+def test_lines_of_two_commits_are_two_runs_of_one_file() -> None:
+    entry = (
+        '{"timestamp": %d, "metrics": [{"name": "t", "unit": "ms", "value": %d}], "attributes": {"git_commit": "%s"}}\n'
+    )
+    text = entry % (1, 5, "a" * 40) + entry % (2, 6, "b" * 40)
+    run = collect_sources([Source("data.ndjson", text.encode())])
+    assert (run.commit, [each.value for each in run.benchmarks]) == ("b" * 40, [6.0])

@@ -148,3 +148,16 @@ def test_the_columns_of_version_2_are_runs() -> None:
         "BenchmarkA - MB/s": ("value", Direction.HIGHER_IS_BETTER),
     }
     assert READERS["gab_data_js"].read(source).commit in ("a" * 40, "b" * 40)
+
+
+def test_the_csv_s_directions_are_its_own() -> None:
+    text = (
+        "test_name,metric_name,unit,value,direction\n"
+        "parse,mean,ms,1.5,lower_is_better\nparse,throughput,MB/s,1400,higher_is_better\nparse,month,,4,\n"
+    )
+    run = collect_sources([Source("b.csv", text.encode())])
+    assert [(each.metric.name, each.metric.unit, each.value, each.metric.direction) for each in run.benchmarks] == [
+        ("mean", "ms", 1.5, Direction.LOWER_IS_BETTER),
+        ("throughput", "MB/s", 1400.0, Direction.HIGHER_IS_BETTER),
+    ]
+    assert "left out because nothing says which way is good: `month`" in run.notes[0]

@@ -160,10 +160,18 @@ def test_vitest_s_text_gives_what_its_json_says_once() -> None:
     assert parsed.notes == ("left out: benchmarks that failed, with their suites: 1",)
 
 
-def test_the_text_of_another_vitest_is_not_read() -> None:
-    text = golden("vitest/bench-4.txt").replace(b" RUN  v4", b" RUN  v5")
-    with pytest.raises(DataError, match=r"no benchmark results in v\.txt"):
-        collect_sources([Source("v.txt", text)])
+def test_the_text_of_an_earlier_vitest_reads_like_that_of_version_4() -> None:
+    text = golden("vitest/bench-4.txt")
+    earlier = collect_sources([Source("v.txt", text.replace(b" RUN  v4", b" RUN  v2"))])
+    assert earlier == collect_sources([Source("v.txt", text)])
+
+
+def test_vitest_s_colours_are_left_out() -> None:
+    run = collect_sources([Source("v.txt", golden("vitest/bench-4-colour.txt"))])
+    names = ["vb.bench.ts > loops > sum", "vb.bench.ts > loops > sort"]
+    assert [(each.name, each.value) for each in run.benchmarks] == list(
+        zip(names, [1000 / 911250.07, 1000 / 26294.14], strict=True)
+    )
 
 
 def test_mitata_s_text_has_its_groups_before_the_names() -> None:

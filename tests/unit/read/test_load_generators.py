@@ -1,5 +1,7 @@
 """Load generators: the numbers in real output, and details that must not be lost or misread."""
 
+import json
+
 import pytest
 
 from perf_culprit.errors import DataError
@@ -168,3 +170,39 @@ def test_sysbench_s_memory_has_a_rate_and_no_latency_of_0() -> None:
     )
     both = read(golden("load/sysbench.txt") + golden("load/sysbench_memory.txt"))
     assert numbers(both)["CPU speed", "latency"] > 0
+
+
+def test_siege_s_two_forms() -> None:
+    assert numbers(read(golden("load/siege.txt"))) == {("x", "throughput"): 666.67}
+    run = read(
+        b"Transaction rate:\t      666.67 trans/sec\nResponse time:\t\t        0.25 secs\nFailed transactions:\t   2\n"
+    )
+    assert numbers(run) == {("x", "throughput"): 666.67, ("x", "latency"): 250.0}
+    assert run.notes == ("left out: lines that say that requests failed: 1",)
+
+
+MEMTIER = {
+    "Runtime": {"Total duration": 4003},
+    "Sets": {
+        "Count": 108590,
+        "Ops/sec": 27127.17,
+        "Latency": 0.5,
+        "Average Latency": 0.461,
+        "Percentile Latencies": {"p50.00": 0.391, "p99.00": 1.775, "p99.90": 3.183},
+    },
+    "Waits": {"Count": 0, "Ops/sec": 0.0, "Latency": 0.0},
+    "Totals": {"Count": 217172, "Ops/sec": 54252.34, "Latency": 0.46},
+    "SET": [{"Count": 1}],
+}
+
+
+def test_memtier_s_json_has_the_metrics_of_its_table() -> None:
+    run = read(json.dumps({"run information": {}, "ALL STATS": MEMTIER}).encode())
+    assert numbers(run) == {
+        ("Sets", "throughput"): 27127.17,
+        ("Sets", "latency"): 0.461,
+        ("Sets", "latency_p50"): 0.391,
+        ("Sets", "latency_p99"): 1.775,
+        ("Totals", "throughput"): 54252.34,
+        ("Totals", "latency"): 0.46,
+    }

@@ -8,7 +8,7 @@ from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
-from tests.support.readings import parse, parse_golden
+from tests.support.readings import from_golden, parse, parse_golden
 
 
 def test_julia_refuses_what_is_no_result() -> None:
@@ -120,3 +120,26 @@ def test_phpbench_s_text_names_as_its_xml_does() -> None:
         ("Shop\\WordsBench::benchJoin long", 12014.0),
     ]
     assert parsed.notes == ("left out: subjects that failed: 1",)
+
+
+@pytest.mark.parametrize("member", ["results", "benchmarks"])
+def test_benchmark_ips_in_a_script_s_object(member: str) -> None:
+    plain = from_golden("benchmark_ips/ips.json")
+    assert parse("benchmark_ips", {"ruby": "3.3", member: plain}).benchmarks == parse("benchmark_ips", plain).benchmarks
+
+
+def test_phpbench_s_table_has_the_mode_and_decimal_sizes() -> None:
+    row = "| Words | sort | {} | 5 | 1.933mb | 2.727\N{GREEK SMALL LETTER MU}s | ±0.69% |\n"
+    text = "| benchmark | subject | set | its | mem_peak | mode | rstdev |\n" + row.format("") + row.format("big")
+    parsed = READERS["phpbench_table"].read(Source("t.txt", text.encode()))
+    assert {(each.name, each.metric.name, each.metric.unit): each.value for each in parsed.benchmarks} == {
+        ("Words::sort", "time", "us"): 2.727,
+        ("Words::sort", "peak_memory", "B"): 1_933_000.0,
+        ("Words::sort big", "time", "us"): 2.727,
+        ("Words::sort big", "peak_memory", "B"): 1_933_000.0,
+    }
+
+
+def test_julia_s_trials_between_other_lines() -> None:
+    parsed = READERS["julia_text"].read(Source("t.txt", b"sum: Trial(20.5 ns)\ndone\nsort: Trial(1.152 s)\n"))
+    assert {each.name: each.value for each in parsed.benchmarks} == {"sum": 20.5, "sort": 1_152_000_000.0}

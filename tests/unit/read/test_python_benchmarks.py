@@ -169,3 +169,26 @@ def test_asv_s_table_of_one_parameter() -> None:
     parsed = READERS["asv_text"].read(Source("x.txt", ASV_ONE_PARAMETER.encode()))
     assert [(b.name, round(b.value, 9)) for b in parsed.benchmarks] == [("b.time_a(10)", 1.5e-3)]
     assert parsed.notes == ("left out because they failed: 1",)
+
+
+def test_timeit_prints_the_best_and_pyperf_the_mean() -> None:
+    best = READERS["timeit"].read(Source("sum.txt", golden("timeit/timeit.txt"))).benchmarks
+    assert [(each.name, each.value, each.metric.unit) for each in best] == [("sum", 1990.0, "ns")]
+    mean = READERS["pyperf_text"].read(Source("sum.txt", golden("pyperf/timeit.txt"))).benchmarks
+    assert [(each.name, each.value) for each in mean] == [("sum", 2000.0)]
+    assert mean[0].summary is not None
+    assert mean[0].summary.standard_deviation == 150.0
+
+
+def test_compared_runs_of_pytest_benchmark_are_read_one_at_a_time() -> None:
+    text = golden("pytest_benchmark/compared.csv")
+    parsed = READERS["pytest_benchmark_csv"].read(Source("compared.csv", text))
+    assert [each.name for each in parsed.benchmarks] == [
+        "test_b.py::test_sum[100]",
+        "test_b.py::test_sort",
+        "test_b.py::test_sum[3000]",
+    ]
+    assert parsed.benchmarks[1].value == 7.674029655955282e-05
+    assert parsed.benchmarks[1].metric.unit == "s"
+    with pytest.raises(DataError, match="holds several runs, and no row names its run"):
+        READERS["pytest_benchmark_csv"].read(Source("compared.csv", text + text.partition(b"\n")[2]))

@@ -24,6 +24,24 @@ DATA_JS = (
 )
 
 
+CUSTOM_CSV = (
+    b"test_name,metric_name,unit,value,direction\n"
+    b"parse,mean,ms,1.5,lower_is_better\nparse,throughput,MB/s,1400,higher_is_better\nparse,month,,4,\n"
+)
+SIEGE_4 = (
+    b"Transactions:\t\t          40 hits\nResponse time:\t\t        0.25 secs\n"
+    b"Transaction rate:\t      666.67 trans/sec\nFailed transactions:\t           2\n"
+)
+PHPBENCH_TABLE = """\
++-----------+---------+--------+------+-----+-----------+---------+--------+
+| benchmark | subject | set    | revs | its | mem_peak  | mode    | rstdev |
++-----------+---------+--------+------+-----+-----------+---------+--------+
+| Words     | count   | 10,000 | 1    | 3   | 719.888kb | 2.150s  | ±0.00% |
+| Words     | sort    |        | 1000 | 5   | 1.933mb   | 2.727μs | ±0.69% |
++-----------+---------+--------+------+-----+-----------+---------+--------+
+""".encode()
+
+
 FILES = (
     ("bencher_text", golden("criterion/bencher_0.5.txt")),
     ("bencher_text", golden("criterion/bencher_0.8.txt")),
@@ -93,6 +111,16 @@ FILES = (
     ("memtier", golden("load/memtier.txt")),
     ("phpbench_text", golden("phpbench/run.txt")),
     ("vitest_5_text", golden("vitest/bench-5.txt")),
+    ("vitest_text", golden("vitest/bench-4-colour.txt")),
+    ("siege", golden("load/siege.txt")),
+    ("siege", SIEGE_4),
+    ("timeit", golden("timeit/timeit.txt")),
+    ("pyperf_text", golden("pyperf/timeit.txt")),
+    ("pytest_benchmark_csv", golden("pytest_benchmark/compared.csv")),
+    ("linetimer", golden("linetimer/linetimer.txt")),
+    ("named_times", b"parse: 118.49 ms\nwrite to disk: 3 us\n"),
+    ("custom_csv", CUSTOM_CSV),
+    ("phpbench_table", PHPBENCH_TABLE),
 )
 
 
@@ -268,6 +296,18 @@ HOSTILE = {
         "1h" * 20,
     ),
     "wrk": ("Thread Stats", "Running 1s test @ ", "    Latency  1", " 50%  1ms ", "Requests/sec: "),
+    "siege": ("ransaction\n", "Transaction rate: 1", "Response time: " + "\t" * 900, '"transaction_rate":\t1'),
+    "timeit": (" per loop\n", "1 loop, best of 5: ", "1 loop, best of 5: " + "1" * 900),
+    "pyperf_text": (
+        "Mean +- std dev: ",
+        "a: " * 300 + "Mean +- std dev: 1 ns +- ",
+        "Mean +- std dev: 1 ns +- " + "1" * 900,
+    ),
+    "pytest_benchmark_csv": ("name,min,max,mean,stddev,median,", "name,param:" + "a" * 900, '"' * 900),
+    "linetimer": ("Code block '", "Code block '" * 90 + "' took: 1", "Code block 'a' took: " + "1" * 900),
+    "named_times": ("a: ", "a: 1 n", "a: " * 300, "a" + " " * 900, "a: 1 ns\n", "a: " + "1" * 900),
+    "custom_csv": ("test_name,metric_name,unit,value,direction\n", '"' * 900, "," * 900),
+    "phpbench_table": ("| subject \n", "| benchmark | subject | mode |\n", "|" * 900, "| a | b | 1s |\n"),
     "otava_csv": ("time,commit,", "time,commit,a_ms\n", 'time,commit,"', "1,"),
 }
 

@@ -161,3 +161,22 @@ def test_a_heading_names_the_times_below_it() -> None:
     )
     run = collect_sources([Source("times.txt", text.encode())])
     assert {each.name: each.value for each in run.benchmarks} == {"a": 1.5, "b": 0.25}
+
+
+def test_a_name_and_its_time_on_every_line_are_results() -> None:
+    text = b"parse: 118.49 ms\nwrite to disk: 3 us\n\nparse: 120 ms\n"
+    run = collect_sources([Source("times.txt", text)])
+    assert {each.name: each.samples for each in run.benchmarks} == {
+        "parse": (118_490_000.0, 120_000_000.0),
+        "write to disk": (3000.0,),
+    }
+    with pytest.raises(DataError):
+        collect_sources([Source("times.txt", text + b"finished\n")])
+
+
+def test_linetimer_s_blocks_are_named_by_themselves() -> None:
+    run = collect_sources([Source("times.txt", b"starting\n" + golden("linetimer/linetimer.txt"))])
+    assert {each.name: each.samples for each in run.benchmarks} == {
+        "sum": (14_938_830.0, 1_923_360.0),
+        "sort": (5_331_760.0,),
+    }

@@ -76,7 +76,7 @@ def test_cut_rows_are_counted() -> None:
     text = render_markdown(report(Conclusion.REGRESSION, *many))
     assert len(text) <= COMMENT_LIMIT_CHARACTERS
     assert text.startswith("### 🟠 All 10,000 benchmarks got slower")
-    assert len(re.findall(r"^\| 🟠 \| \*\*\+", text, re.MULTILINE)) == 50
+    assert len(re.findall(r"^\| 🟠\s\*\*\+", text, re.MULTILINE)) == 50
     assert "\n\nand 9,950 more: see the job summary or `report.json`\n" in text
 
 
@@ -112,7 +112,7 @@ def test_verdict_and_next_step_are_the_first_two_lines_after_the_marker() -> Non
 def test_regressions_stand_before_improvements_in_one_table() -> None:
     text = render_markdown(report(Conclusion.REGRESSION, *FASTER, *UNCHANGED, *SLOWER))
     visible = text[: text.index("<details>")]
-    assert re.findall(r"^\| [🔴🟠🔵] \| [^|]+ \| `(\w+)`", visible, re.MULTILINE) == [
+    assert re.findall(r"^\| [🔴🟠🔵]\s[^|]+ \| `(\w+)`", visible, re.MULTILINE) == [
         "parse_large",
         "parse_small",
         "render_page",
@@ -174,7 +174,7 @@ def test_certainty_names_what_it_rests_on(
 def test_an_interval_of_no_width_is_not_shown() -> None:
     exact = finding("x", 4.0, 5.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, half_width=0.0, test="exact")
     text = render_markdown(report(Conclusion.REGRESSION, exact)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "| **+25.0%** | `x` |" in text
+    assert "| 🟠 **+25.0%** | `x` |" in text
 
 
 def test_an_untested_metric_says_why() -> None:
@@ -193,7 +193,7 @@ def test_a_blind_comparison_lists_the_largest_difference_first_and_one_command()
 def test_a_change_from_zero_says_so() -> None:
     grown = finding("x", 0.0, 3.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, test="exact")
     text = render_markdown(report(Conclusion.REGRESSION, grown)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "| 🟠 | **from 0** | `x` | 0 → 3 allocs/op | proven worse |" in text
+    assert "| 🟠 **from 0** | `x` | 0 → 3 allocs/op | proven worse |" in text
     assert "| `x` | 0 allocs/op | 3 allocs/op | from 0 | exact count |" in text
 
 

@@ -136,6 +136,33 @@ def test_where_everything_is_tiny_the_first_are_shown_and_marked() -> None:
     assert "more method" not in text
 
 
+def asked_for(method: str) -> Diagnosis:
+    return replace(DIAGNOSIS, method=replace(DIAGNOSIS.services[0], service=method))
+
+
+def test_z15_figure_4_a_methods_services_are_bars_on_terminal_and_page() -> None:
+    text = diagnosis_text(asked_for("Ping.pong")).partition("Services that execute Ping.pong:")[2]
+    bar, *_ = [line for line in text.splitlines() if "ping" in line]
+    assert bar.split()[:4] == ["•", "ping", 27 * "█" + 3 * "·", "90%"]
+    assert "Services that execute" in diagnosis_page(asked_for("Ping.pong"))
+    assert "Services that execute" not in diagnosis_text(DIAGNOSIS)
+
+
+def test_services_to_test_again_are_those_of_all_listed_suspects_the_largest_share_first() -> None:
+    small = [suspect(f"Small.{number}", 0.5, impact("others", 0.1)) for number in range(5)]
+    text = diagnosis_text(replace(DIAGNOSIS, suspects=(*small, suspect("Dao.find", 0.2, impact("svcA", 0.7)))))
+    assert text.partition("Services to test again:")[2].splitlines()[2].split()[1] == "svcA"
+    services = tuple(impact(f"service {number}", 0.1) for number in range(43))
+    many = diagnosis_text(replace(DIAGNOSIS, suspects=(suspect("Dao.find", 0.2, *services),)))
+    assert "and 3 more" in many.partition("Services to test again:")[2].partition("Services:")[0]
+
+
+def test_the_page_has_every_call_tree_and_the_text_says_how_many_more() -> None:
+    six = replace(DIAGNOSIS, trees=tuple(replace(TREE, service=f"service{number}") for number in range(6)))
+    assert all(f"Call tree of <code>service{number}</code>" in diagnosis_page(six) for number in range(6))
+    assert "and 1 more call tree" in diagnosis_text(six)
+
+
 def test_top_limits_the_suspects() -> None:
     text = diagnosis_text(DIAGNOSIS, top=1)
     assert "Pool.connect" not in text

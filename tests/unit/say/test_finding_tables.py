@@ -6,8 +6,16 @@ from perf_culprit.model.reason import VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.say.comment import render_markdown
-from perf_culprit.say.finding_tables import MOST_MOVED, before_and_after, certainty_text, change_text, moved
+from perf_culprit.say.finding_tables import (
+    MOST_MOVED,
+    before_and_after,
+    certainty_text,
+    change_text,
+    changed_table,
+    moved,
+)
 from perf_culprit.say.headlines import effect
+from perf_culprit.say.inert import Safe
 from perf_culprit.say.render_terminal import terminal
 from perf_culprit.say.sections import split
 from tests.support.reports import DIFFERING, SLOWER, UNCHANGED, finding, report
@@ -110,9 +118,9 @@ def rows(*findings: Finding) -> str:
 
 def test_a_row_has_each_fact_once_and_a_fold_has_the_interval_and_the_rate() -> None:
     comment, _, folds = (rows(*SLOWER) + rows(*DIFFERING)).partition("<details>")
-    assert "| 🟠 | **+10.1%** | `parse_small` | 310 → 341 µs | proven slower `" in comment
+    assert "| 🟠 **+10.1%** | `parse_small` | 310 → 341 µs | proven slower `" in comment
     comment = rows(*DIFFERING).partition("<details>")[0]
-    assert "| 🟡 | **+32.3%** | `parse_small` | 310 → 410 µs | differs |" in comment
+    assert "| 🟡 **+32.3%** | `parse_small` | 310 → 410 µs | differs |" in comment
     assert "…" not in comment
     assert "| `parse_small` | 310 µs | 341 µs | +10.1% (+8.3 … +11.8) | wrong by chance: 0.04%" in folds
     assert "| `parse_small` | 310 µs | 410 µs | +32.3% (" in folds
@@ -127,26 +135,34 @@ def test_a_row_has_each_fact_once_and_a_fold_has_the_interval_and_the_rate() -> 
         (("Parse/small", "Parse/8", "Parse/9"), "", "Parse/8"),
         (("parse[a.b]", "parse[a.c]"), "", "parse[a.b]"),
         (("text.parse",), "", "text.parse"),
+        (("BenchmarkParse", "BenchmarkTrim/small"), "Benchmark", "Trim/small"),
     ],
 )
 def test_what_all_names_share_stands_once(names: tuple[str, ...], place: str, shown: str) -> None:
     comment = rows(*(finding(name, 1.0, 2.0, verdict=Verdict.REGRESSION) for name in names)).partition("<details>")[0]
     assert f"| `{shown}` |" in comment
-    assert ("**In `" in comment) is bool(place)
-    assert f"**In `{place}`**" in comment or not place
+    assert ("**All rows: " in comment) is bool(place)
+    assert f"**All rows: `{place}…`**" in comment or not place
 
 
 def test_a_large_change_is_a_factor() -> None:
-    assert "| **\N{MULTIPLICATION SIGN}1,000** | `parse` | 0.0121 → 12.1 ms |" in rows(
+    assert "**\N{MULTIPLICATION SIGN}1,000** | `parse` | 0.0121 → 12.1 ms |" in rows(
         finding("parse", 0.0121, 12.1, verdict=Verdict.REGRESSION)
     )
+
+
+def test_a_table_with_a_title_has_full_names() -> None:
+    some = [finding(f"org.octo.{name}", 1.0, 2.0, verdict=Verdict.REGRESSION) for name in ("parse", "trim")]
+    made = changed_table(split(report(Conclusion.REGRESSION, *some)), title=Safe("simulated"))
+    assert made.title == "simulated"
+    assert [terminal(row.cells[2]) for row in made.first(2)] == ["org.octo.parse", "org.octo.trim"]
 
 
 def test_a_metric_that_all_rows_share_stands_once() -> None:
     slower = [finding(name, 1.0, 2.0, verdict=Verdict.REGRESSION) for name in ("parse", "trim")]
     counts = [replace(one, metric_name="allocations", verdict=Verdict.NOT_SEEN, relative_change=0.0) for one in slower]
     comment = rows(*slower, *counts).partition("<details>")[0]
-    assert "**time**\n\n|" in comment
+    assert "**All rows: time**\n\n|" in comment
     assert "| `parse` |" in comment
     # A table without rows has no metric to name.
     unchanged = [replace(one, verdict=Verdict.UNCHANGED, relative_change=0.0) for one in (*slower, *counts)]

@@ -43,7 +43,7 @@ def test_names_of_a_page_are_text_and_its_table_is_the_comments() -> None:
     assert "<b>" not in page
     assert 'href="https://evil' not in page
     assert "<code>&lt;b&gt;@x&lt;/b&gt; | `y` [z](https://evil.example)</code></td>" in page
-    assert '<th align="left"></th><th align="right">change</th><th align="left">benchmark</th>' in page
+    assert '<th align="right">change</th><th align="left">benchmark</th>' in page
 
 
 def test_the_history_has_the_bound_of_the_category_in_the_unit_that_is_shown() -> None:

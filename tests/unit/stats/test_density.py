@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.judge.counter_samples import _boundaries
+from perf_culprit.judge.counter_samples import idle_boundaries
 from perf_culprit.stats.density import idle_boundary
 from perf_culprit.stats.ragged import Floats
 
@@ -104,7 +104,7 @@ def test_idle_time_is_a_fiftieth_at_least_and_load_a_quarter(idle: int, load: in
 @pytest.mark.parametrize(("two", "one", "bounded"), [(3, 2, True), (2, 2, False), (1, 0, True), (0, 0, False)])
 def test_runs_are_split_where_most_of_them_have_two_modes(two: int, one: int, bounded: bool) -> None:
     runs = [two_modes(200, 200)] * two + [np.sort(stats.norm.ppf((np.arange(400) + 0.5) / 400))] * one
-    boundaries = _boundaries(runs)
+    boundaries = idle_boundaries(runs)
     assert (boundaries is not None) is bounded
     if boundaries:
         assert [boundary is None for boundary in boundaries] == [False] * two + [True] * one

@@ -251,7 +251,8 @@ PERF_STAT_JSON = ResultReader(
 
 
 # perf's own text has a section per command. Only numbers of LC_ALL=C are unambiguous: others may group by points.
-WHOLE = r"[0-9]{1,3}(?:,?[0-9]{3}){0,9}"
+# Indian languages group by two digits above the thousands.
+WHOLE = r"(?:[0-9]{1,3}(?:,?[0-9]{3}){0,9}|[0-9]{1,2}(?:,[0-9]{2}){1,9},[0-9]{3})"
 TEXT_TIMES = {"time elapsed": "time", "user": "user_time", "sys": "system_time"}
 
 

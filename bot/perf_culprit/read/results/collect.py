@@ -294,7 +294,8 @@ def _read(entry: Input, readers: Readers, *, is_named: bool) -> tuple[list[Read]
 
 def _parts(source: Source, readers: Readers) -> Iterator[Source]:
     """Yield the file itself, or its parts of several formats. A log's other documents are ignored."""
-    if is_own(source):
+    # A file of many commits is one document, even with an entry on each line.
+    if is_own(source) or any(reader.read_history is not None and reader.matches(source) for reader in readers):
         yield source
         return
     # In a format with a document on each line, lines are not separate documents.

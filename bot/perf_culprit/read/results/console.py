@@ -34,6 +34,12 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
         yield number, text.rstrip("\r").rpartition("\r")[2] if "\r" in text else text
 
 
+def plain_text(source: Source) -> str:
+    """Return the text without colours; for `matches`, so it never raises."""
+    text = source.text_or_empty()
+    return _COLOUR.sub("", text) if "\x1b" in text else text
+
+
 def csv_cells(source: Source, *, tool: str, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
     """Yield each row's place and its cells by the header. Rows may span lines, because cells may hold line ends."""
     reader = csv.reader(io.StringIO(source.text().lstrip("\ufeff"), newline=""), delimiter=delimiter)
@@ -183,7 +189,7 @@ class Lines:
 
     def matches(self, source: Source) -> bool:
         kinds = (self.row,) if self.lost is None else (self.row, self.lost)
-        return self.mark in source.text_or_empty() and any(
+        return self.mark in plain_text(source) and any(
             kind.fullmatch(line) for _, line in lines(source) for kind in kinds
         )
 

@@ -1,12 +1,12 @@
-"""C++ benchmarks other than Google Benchmark: Catch2 (XML and text) and nanobench."""
+"""C++ benchmarks other than Google Benchmark: Catch2 (XML and text), nanobench and LNT."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.errors import DataError, listed
+from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import NUMBER, TIME_UNIT, lines, nanoseconds, qualified
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
@@ -277,4 +277,63 @@ NANOBENCH = ResultReader(
     example="bench.render(ankerl::nanobench::templates::json(), out)",
     matches=lambda source: are_objects(source.member("results"), "measurements", "epochs", "name"),
     read=_read_nanobench,
+)
+
+
+# LNT's reports: names end with the metric in version 1; version 2 has a list of numbers per metric of a test.
+
+LNT_TIMES = {"exec": TIME, "execution_time": TIME, "compile": "compile_time", "compile_time": "compile_time"}
+LNT_OTHERS = {
+    "score": Metric(name="score", unit="", direction=Direction.HIGHER_IS_BETTER),
+    **{
+        name: Metric(name=name, unit="B", direction=Direction.LOWER_IS_BETTER)
+        for name in ("code_size", "mem_bytes", "max_rss")
+    },
+}
+
+
+def _read_lnt(source: Source) -> Parsed:
+    root = source.root()
+    series = list(_lnt_first(root) if root.find("Tests") is not None else _lnt_second(root))
+    named = [(name, metric, values) for name, text, values in series if (metric := _lnt_metric(text)) is not None]
+    left_out = sorted({shown(text) for _, text, _ in series if _lnt_metric(text) is None})
+    notes = (f"left out because LNT does not say what they mean: {listed(left_out, most=3)}",) * bool(left_out)
+    return Parsed(
+        benchmarks=gathered(
+            (from_samples(name, metric=metric, samples=values.numbers(), place=values.place), values.place)
+            for name, metric, values in named
+        ),
+        notes=notes,
+    )
+
+
+def _lnt_first(root: JsonValue) -> Iterator[tuple[str, str, JsonValue]]:
+    for test in root.at("Tests").elements():
+        name, _, metric = test.at("Name").text().removeprefix("nts.").rpartition(".")
+        yield name, metric, test.at("Data")
+
+
+def _lnt_second(root: JsonValue) -> Iterator[tuple[str, str, JsonValue]]:
+    for test in root.at("tests").elements():
+        for metric, value in test.members():
+            if metric != "name" and not isinstance(value.value, str | dict):
+                numbers = value.value if isinstance(value.value, list) else [value.value]
+                yield test.at("name").text(), metric, JsonValue(numbers, value.place)
+
+
+def _lnt_metric(text: str) -> Metric | None:
+    if (name := LNT_TIMES.get(text)) is not None:
+        return Metric(name=name, unit="s", direction=Direction.LOWER_IS_BETTER)
+    return LNT_OTHERS.get(text)
+
+
+LNT = ResultReader(
+    id="lnt",
+    description="LLVM LNT's report (JSON)",
+    example="lnt runtest test-suite …: report.json",
+    matches=lambda source: (
+        are_objects(source.member("Tests"), "Name", "Data")
+        or (isinstance(source.member("run"), dict) and are_objects(source.member("tests"), "name"))
+    ),
+    read=_read_lnt,
 )

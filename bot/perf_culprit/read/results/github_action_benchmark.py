@@ -6,7 +6,8 @@ from functools import partial
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
-from perf_culprit.read.results.console import PRINTED_NS, qualified
+from perf_culprit.read.results.console import PRINTED_NS, csv_cells, is_number, number_of, qualified
+from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     NAMED_DIRECTIONS,
@@ -65,6 +66,30 @@ def _custom_number(value: JsonValue) -> float:
     return JsonValue(number, value.file, value.path).number()
 
 
+# The same as CSV, where a column states the direction.
+
+CSV_COLUMNS = ("test_name", "metric_name", "unit", "value", "direction")
+
+
+def _csv_benchmark(place: str, row: dict[str, str]) -> tuple[Benchmark, str]:
+    if not is_number(row["value"]):
+        raise DataError(f"`{shown(row['value'])}` is not a number", place=place, next_step="write a number there")
+    stated = row["direction"].strip()
+    directions = {direction.value: direction for direction in Direction}
+    metric = Metric(name=row["metric_name"], unit=row["unit"], direction=directions.get(stated, Direction.UNKNOWN))
+    summary = Summary(value=number_of(row["value"]))
+    return from_summary(row["test_name"], metric=metric, summary=summary, place=place), place
+
+
+CUSTOM_CSV = ResultReader(
+    id="custom_csv",
+    description=f"CSV {','.join(CSV_COLUMNS)}",
+    example="./bench > bench.csv",
+    matches=lambda source: source.text_or_empty().lstrip("\ufeff").startswith(",".join(CSV_COLUMNS)),
+    read=lambda source: Parsed(
+        benchmarks=gathered(_csv_benchmark(place, row) for place, row in csv_cells(source, tool="the benchmark"))
+    ),
+)
 CUSTOM_BENCHMARK = ResultReader(
     id="custom_benchmark",
     description="custom JSON of github-action-benchmark, direction by its units",

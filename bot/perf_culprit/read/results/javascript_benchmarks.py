@@ -22,6 +22,7 @@ from perf_culprit.read.results.console import (
     lines,
     nanoseconds,
     number_of,
+    plain_text,
     qualified,
 )
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
@@ -29,6 +30,7 @@ from perf_culprit.read.results.parsed import (
     ALLOCATED,
     MILLISECOND_TIME,
     NANOSECOND_TIME,
+    SECOND_TIME,
     Parsed,
     ResultReader,
     components,
@@ -146,20 +148,21 @@ MITATA_TEXT = ResultReader(
 )
 
 
-# tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names.
+# tinybench's tasks as JSON, `[{name, result}]` or `[{name, ...result}]`: milliseconds per call.
 
 # The margin of error uses the 95% quantile of the t distribution, fixed in tinybench's source.
 TINYBENCH_LEVEL = 0.95
 RESULT_MEMBERS = frozenset({"latency", "state", "hz", "error"})
+SPREAD_MEMBERS = frozenset({"latency", "state"})
 
 
 def _is_tinybench(source: Source) -> bool:
-    tasks = source.json_or_none()
-    return are_objects(tasks, "name", "result") and all(map(_is_task, tasks))
+    tasks = source.results()
+    return tasks is not None and are_objects(tasks.value, "name") and all(map(_is_task, tasks.value))
 
 
 def _read_tinybench(source: Source) -> Parsed:
-    tasks = list(source.root().elements())
+    tasks = list((source.results() or source.root()).elements())
     measured = [(task, statistics) for task in tasks if (statistics := _tinybench_statistics(task)) is not None]
     failed = len(tasks) - len(measured)
     return Parsed(
@@ -171,13 +174,15 @@ def _read_tinybench(source: Source) -> Parsed:
 
 
 def _is_task(task: dict[str, Any]) -> bool:
-    name, result = task["name"], task["result"]
-    return isinstance(name, str) and isinstance(result, dict) and bool(result.keys() & RESULT_MEMBERS)
+    if not isinstance(task["name"], str):
+        return False
+    result = task.get("result")
+    return bool(result.keys() & RESULT_MEMBERS if isinstance(result, dict) else task.keys() & SPREAD_MEMBERS)
 
 
 def _tinybench_statistics(task: JsonValue) -> JsonValue | None:
     """Return the statistics of the time, under `latency` since version 3 and at the top before; None if missing."""
-    result = task.at("result")
+    result = task.find("result") or task
     latency = result.find("latency") or result
     return latency if latency.find("mean") is not None else None
 
@@ -198,10 +203,51 @@ def _tinybench_benchmark(name: str, statistics: JsonValue) -> Benchmark:
 
 TINYBENCH = ResultReader(
     id="tinybench",
-    description="tinybench tasks as JSON ([{name, result}])",
+    description="tinybench tasks as JSON ([{name, result}]), also in an object",
     example="JSON.stringify(bench.tasks.map(({ name, result }) => ({ name, result })))",
     matches=_is_tinybench,
     read=_read_tinybench,
+)
+
+
+# benchmark.js as JSON: `stats` of each benchmark in seconds, which scripts often copy to its top.
+
+
+def _is_benchmarkjs(source: Source) -> bool:
+    entries = source.results()
+    if entries is None or not are_objects(entries.value, "name", "hz"):
+        return False
+    stats = [entry.get("stats", entry) for entry in entries.value]
+    return all(isinstance(one, dict) and "deviation" in one for one in stats)
+
+
+def _read_benchmarkjs(source: Source) -> Parsed:
+    entries = [(entry, entry.find("stats") or entry) for entry in (source.results() or source.root()).elements()]
+    # A benchmark that threw has no rate.
+    measured = [(entry, stats) for entry, stats in entries if entry.at("hz").value]
+    failed = len(entries) - len(measured)
+    return Parsed(
+        benchmarks=unique(
+            (_benchmarkjs_benchmark(entry.at("name").text(), stats), entry.place) for entry, stats in measured
+        ),
+        notes=(f"left out because they failed: {failed}",) * bool(failed),
+    )
+
+
+def _benchmarkjs_benchmark(name: str, stats: JsonValue) -> Benchmark:
+    samples = stats.find("sample") or stats.find("samples")
+    if samples is not None and isinstance(samples.value, list) and samples.value:
+        return from_samples(name, metric=SECOND_TIME, samples=samples.numbers(), place=samples.place)
+    summary = mean_summary(stats, deviation="deviation", count=stats.find_whole("samples"))
+    return from_summary(name, metric=SECOND_TIME, summary=summary, place=stats.place)
+
+
+BENCHMARKJS_JSON = ResultReader(
+    id="benchmarkjs_json",
+    description="benchmark.js as JSON ([{name, hz, stats}])",
+    example="JSON.stringify(suite.map(({ name, hz, stats }) => ({ name, hz, stats })))",
+    matches=_is_benchmarkjs,
+    read=_read_benchmarkjs,
 )
 
 
@@ -268,7 +314,7 @@ VITEST = ResultReader(
 )
 
 
-# vitest's console text, version 4 only: milliseconds with four digits after the point, and the rate with two.
+# vitest's console text up to version 4: milliseconds with four digits after the point, and the rate with two.
 
 
 def _vitest_summary(row: re.Match[str], mean: float) -> Summary:
@@ -295,7 +341,8 @@ VITEST_ROW = (
 VITEST_TEXT = line_reader(
     "vitest_text",
     Lines(
-        mark=" RUN  v4.",
+        # Version 5 has no dots before the rows.
+        mark=" RUN  v",
         title=re.compile(r" \S (?P<name>\S.{0,999}?) [0-9.]{1,20}m?s"),
         row=re.compile(rf"\s{{1,9}}· {VITEST_ROW}"),
         measures=lambda _: (Measured(metric=MILLISECOND_TIME),),
@@ -306,8 +353,8 @@ VITEST_TEXT = line_reader(
         separator=" > ",
         is_printed_twice=True,
     ),
-    description="vitest bench's console text, version 4",
-    example="NO_COLOR=1 vitest bench --run | tee bench.txt",
+    description="vitest bench's console text, up to version 4",
+    example="vitest bench --run | tee bench.txt",
 )
 
 
@@ -349,8 +396,8 @@ def _read_vitest_5(source: Source) -> Parsed:
 VITEST_5_TEXT = ResultReader(
     id="vitest_5_text",
     description="vitest bench's console text, version 5",
-    example="NO_COLOR=1 vitest bench --run | tee bench.txt",
-    matches=lambda source: VITEST_5_MARK in source.text_or_empty() and next(_vitest_5_rows(source), None) is not None,
+    example="vitest bench --run | tee bench.txt",
+    matches=lambda source: VITEST_5_MARK in plain_text(source) and next(_vitest_5_rows(source), None) is not None,
     read=_read_vitest_5,
     is_console=True,
 )

@@ -7,7 +7,7 @@ from typing import Final
 from perf_culprit.model.run import Direction, Metric, Summary
 from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.results.console import NUMBER, SPACE, Lines, Measured, line_reader
-from perf_culprit.read.results.parsed import Parsed, ResultReader, from_summary
+from perf_culprit.read.results.parsed import Parsed, ResultReader, from_summary, unique
 from perf_culprit.read.results.source import Source, json_object
 
 THROUGHPUT: Final = Measured(
@@ -43,7 +43,7 @@ def _measures(row: re.Match[str]) -> tuple[Measured, ...]:
     shared = (measured for measured in (THROUGHPUT, OPERATIONS, LATENCY) if measured.group in groups)
     percents = (percentile(name[1:3], name) for name in groups if re.fullmatch(r"p[0-9]{2}(?:_table)?", name))
     named = (percentile(groups["percent"], "value"),) if "percent" in groups else ()
-    # hey reports seconds as `secs`.
+    # hey and siege write seconds as `secs`.
     factor = 1e3 if groups.get("unit") == "secs" else 1.0
     return tuple(
         replace(one, factor=1.0 if one.metric is THROUGHPUT.metric else factor) for one in (*shared, *percents, *named)
@@ -259,4 +259,51 @@ VEGETA_JSON = ResultReader(
     example="vegeta report -type=json results.bin > bench.json",
     matches=json_object(lambda root: isinstance(root.get("latencies"), dict) and "throughput" in root),
     read=_read_vegeta,
+)
+
+
+MEMTIER_PERCENTILES: Final = {"p50.00": "50", "p99.00": "99"}
+
+
+def _read_memtier(source: Source) -> Parsed:
+    """Read each kind of request that was made. Files before version 2 have the mean as `Latency` only."""
+    placed = []
+    for name, stats in source.root().at("ALL STATS").members():
+        # From version 2.1 on, commands have lists of numbers as well.
+        count, rate = (
+            (stats.find_number(key) for key in ("Count", "Ops/sec")) if isinstance(stats.value, dict) else (0, 0)
+        )
+        if not count or rate is None:
+            continue
+        mean = stats.find_number("Average Latency")
+        values = [(THROUGHPUT, rate), (LATENCY, stats.find_number("Latency") if mean is None else mean)]
+        if (percentiles := stats.find("Percentile Latencies")) is not None:
+            values += [(percentile(at, ""), percentiles.find_number(key)) for key, at in MEMTIER_PERCENTILES.items()]
+        placed += [
+            (from_summary(name, metric=measured.metric, summary=Summary(value=value), place=stats.place), stats.place)
+            for measured, value in values
+            if value is not None
+        ]
+    return Parsed(benchmarks=unique(placed))
+
+
+MEMTIER_JSON = ResultReader(
+    id="memtier_json",
+    description="memtier_benchmark --json-out-file",
+    example="memtier_benchmark --json-out-file bench.json",
+    matches=json_object(lambda root: isinstance(root.get("ALL STATS"), dict)),
+    read=_read_memtier,
+)
+# Its JSON does not say in which unit the response time is.
+SIEGE = _reader(
+    "siege",
+    "siege",
+    "siege -b -r 100 URL > bench.txt 2>&1",
+    mark="ransaction",
+    row=(
+        rf"Transaction rate:\s{{1,40}}(?P<rate>{NUMBER}) trans/sec"
+        rf"|\s{{0,9}}\"transaction_rate\":\s{{1,40}}(?P<operations>{NUMBER}),"
+        rf"|Response time:\s{{1,40}}(?P<mean>{NUMBER}) (?P<unit>secs|ms)\s{{0,9}}"
+    ),
+    lost=r"(?:Failed transactions:|\s{0,9}\"failed_transactions\":)\s{1,40}[1-9].{0,99}",
 )

@@ -119,7 +119,7 @@ JULIA = ResultReader(
 
 JULIA_GROUP = re.compile(r"[ \t]{1,99}(?P<name>\S.{0,999}) => [0-9]{1,9}-element BenchmarkTools\.BenchmarkGroup:")
 JULIA_ROW = re.compile(
-    rf"[ \t]{{1,99}}(?P<name>\S.{{0,999}}) => Trial(?:Estimate)?\({VALUE_GROUP} (?P<unit>{TIME_UNIT})\)"
+    rf"[ \t]{{0,99}}(?P<name>\S.{{0,999}})(?: =>|:) Trial(?:Estimate)?\({VALUE_GROUP} (?P<unit>{TIME_UNIT})\)"
     rf"| {{1,9}}Time {{1,9}}\(mean ± {SIGMA}\): {{1,9}}(?P<mean>{NUMBER}) (?P<mean_unit>{TIME_UNIT})"
     rf" ± {{1,9}}(?P<deviation>{NUMBER}) (?P<deviation_unit>{TIME_UNIT})(?:\s.{{0,200}})?"
 )
@@ -145,7 +145,10 @@ JULIA_TEXT = ResultReader(
     id="julia_text",
     description="what Julia prints of BenchmarkTools' groups and trials",
     example="julia -e 'include(\"benchmarks.jl\"); display(run(SUITE))' | tee bench.txt",
-    matches=lambda source: "BenchmarkTools." in source.text_or_empty() and next(_julia_rows(source), None) is not None,
+    matches=lambda source: (
+        any(mark in source.text_or_empty() for mark in ("BenchmarkTools.", " Trial("))
+        and next(_julia_rows(source), None) is not None
+    ),
     read=lambda source: Parsed(
         benchmarks=gathered(
             (_julia_printed(above, place, row, source.stem or "trial"), place)
@@ -168,11 +171,13 @@ def _ips_benchmark(entry: JsonValue) -> Benchmark:
 
 BENCHMARK_IPS = ResultReader(
     id="benchmark_ips",
-    description="Ruby's benchmark-ips JSON (x.json!)",
+    description="Ruby's benchmark-ips JSON (x.json!), also in an object",
     example="x.json! 'bench.json' in Benchmark.ips",
-    matches=lambda source: are_objects(source.json_or_none(), "name", "ips"),
+    matches=lambda source: (entries := source.results()) is not None and are_objects(entries.value, "name", "ips"),
     read=lambda source: Parsed(
-        benchmarks=unique((_ips_benchmark(entry), entry.place) for entry in source.root().elements())
+        benchmarks=unique(
+            (_ips_benchmark(entry), entry.place) for entry in (source.results() or source.root()).elements()
+        )
     ),
 )
 

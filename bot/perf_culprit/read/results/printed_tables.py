@@ -19,14 +19,17 @@ from perf_culprit.read.results.console import (
     Lines,
     Measured,
     csv_cells,
+    is_number,
     line_reader,
     lines,
     nanoseconds,
     number_of,
 )
 from perf_culprit.read.results.content import shown
+from perf_culprit.read.results.json_value import JsonValue, mean_summary
 from perf_culprit.read.results.parsed import (
     ALLOCATED,
+    MICROSECOND_TIME,
     NANOSECOND_TIME,
     SECOND_TIME,
     VALUE,
@@ -117,6 +120,42 @@ HYPERFINE_MARKDOWN = ResultReader(
     example="hyperfine --export-markdown bench.md COMMAND",
     matches=lambda source: _is_table(source, edge="|", mark="| Command | Mean ["),
     read=lambda source: _table(source, edge="|"),
+    is_console=True,
+)
+
+
+# PHPBench's report `aggregate`: a row per variant. Its sizes are decimal.
+
+PHPBENCH_CELL: Final = re.compile(rf"(?P<value>{NUMBER})(?P<unit>{TIME_UNIT})")
+PHPBENCH_SIZE: Final = re.compile(rf"(?P<value>{NUMBER})(?P<unit>[kmg]?b)")
+PHPBENCH_SIZES: Final = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9}
+PEAK_MEMORY: Final = Metric(name="peak_memory", unit="B", direction=Direction.LOWER_IS_BETTER)
+
+
+def _phpbench_rows(source: Source) -> Iterator[Row]:
+    return ((place, row) for place, row in _rows(source, edge="|") if row.keys() >= {"benchmark", "subject", "mode"})
+
+
+def _read_phpbench_table(source: Source) -> Parsed:
+    placed = []
+    for place, row in _phpbench_rows(source):
+        name = f"{row['benchmark']}::{row['subject']} {row.get('set', '')}".rstrip()
+        if (time := PHPBENCH_CELL.fullmatch(row["mode"])) is None:
+            raise DataError("has no mode with its unit", place=place, next_step="give PHPBench's XML (--dump-file)")
+        mode = Summary(value=nanoseconds(time["value"], time["unit"]) / 1e3)
+        placed.append((from_summary(name, metric=MICROSECOND_TIME, summary=mode, place=place), place))
+        if (size := PHPBENCH_SIZE.fullmatch(row.get("mem_peak", ""))) is not None:
+            peak = Summary(value=number_of(size["value"]) * PHPBENCH_SIZES[size["unit"]])
+            placed.append((from_summary(name, metric=PEAK_MEMORY, summary=peak, place=place), place))
+    return Parsed(benchmarks=gathered(placed))
+
+
+PHPBENCH_TABLE = ResultReader(
+    id="phpbench_table",
+    description="PHPBench's report aggregate",
+    example="phpbench run --report=aggregate | tee bench.txt",
+    matches=lambda source: "| subject " in source.text_or_empty() and next(_phpbench_rows(source), None) is not None,
+    read=_read_phpbench_table,
     is_console=True,
 )
 
@@ -292,6 +331,42 @@ PYTEST_TEXT = ResultReader(
     matches=lambda source: "Name (time in " in source.text_or_empty() and any(True for _ in _pytest_rows(source)),
     read=_read_pytest_table,
     is_console=True,
+)
+
+
+# `pytest-benchmark compare --csv`: seconds. A row does not name its run.
+
+PYTEST_CSV: Final = re.compile(r"name,(?:param:[^\n]{0,999},)?min,max,mean,stddev,median,")
+
+
+def _read_pytest_csv(source: Source) -> Parsed:
+    benchmarks: dict[str, Benchmark] = {}
+    for place, row in csv_cells(source, tool="pytest-benchmark"):
+        if row["name"] in benchmarks:
+            raise DataError(
+                "holds several runs, and no row names its run",
+                place=place,
+                next_step="compare one run: pytest-benchmark compare 0001 --csv=bench.csv",
+            )
+        values = {
+            name: number_of(row[name]) for name in ("mean", "stddev", "min", "max", "median") if is_number(row[name])
+        }
+        rounds = row.get("rounds", "")
+        summary = mean_summary(
+            JsonValue(values, place),
+            deviation="stddev",
+            count=int(rounds) if rounds.isdecimal() and len(rounds) < 16 else None,
+        )
+        benchmarks[row["name"]] = from_summary(row["name"], metric=SECOND_TIME, summary=summary, place=place)
+    return Parsed(benchmarks=tuple(benchmarks.values()))
+
+
+PYTEST_COMPARED_CSV = ResultReader(
+    id="pytest_benchmark_csv",
+    description="pytest-benchmark compare --csv",
+    example="pytest-benchmark compare 0001 --csv=bench.csv",
+    matches=lambda source: PYTEST_CSV.match(source.head()) is not None,
+    read=_read_pytest_csv,
 )
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -10,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from perf_culprit.model.run import LONGEST_NAME, TIME, Benchmark, Direction, Environment, Metric, Summary
+from perf_culprit.read.results.console import NUMBER, PRINTED_NS, VALUE_GROUP, Lines, Measured, line_reader, nanoseconds
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
     NANOSECOND_TIME,
@@ -360,4 +362,43 @@ ASV = ResultReader(
     matches=json_object(lambda root: "commit_hash" in root and isinstance(root.get("results"), dict)),
     read=_read_asv,
     smaller="leave out --record-samples",
+)
+
+
+# The number is the best of the repetitions for timeit, and the mean for pyperf. Neither prints what it timed.
+TIMEIT_UNITS = {"nsec": "ns", "usec": "us", "msec": "ms", "sec": "s"}
+TIMEIT = line_reader(
+    "timeit",
+    Lines(
+        mark=" per loop",
+        row=re.compile(
+            rf"[0-9]{{1,15}} loops?, best of [0-9]{{1,9}}: {VALUE_GROUP} (?P<unit>{'|'.join(TIMEIT_UNITS)}) per loop"
+        ),
+        measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=PRINTED_NS[TIMEIT_UNITS[row["unit"]]]),),
+        summary=lambda _, value: Summary(value=value, statistic="minimum"),
+    ),
+    description="python -m timeit",
+    example="python -m timeit STATEMENT | tee bench.txt",
+)
+
+
+def _pyperf_spread(row: re.Match[str], value: float) -> Summary:
+    deviation = nanoseconds(row["deviation"], PYPERF_PRINTED[row["deviation_unit"]])
+    return Summary(value=value, statistic="mean", standard_deviation=deviation)
+
+
+PYPERF_PRINTED = {"ns": "ns", "us": "us", "ms": "ms", "sec": "s"}
+PYPERF_TEXT = line_reader(
+    "pyperf_text",
+    Lines(
+        mark="Mean +- std dev: ",
+        row=re.compile(
+            rf"(?:(?P<name>\S.{{0,999}}): )?Mean \+- std dev: {VALUE_GROUP} (?P<unit>{'|'.join(PYPERF_PRINTED)}) "
+            rf"\+- (?P<deviation>{NUMBER}) (?P<deviation_unit>{'|'.join(PYPERF_PRINTED)})\s{{0,9}}"
+        ),
+        measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=PRINTED_NS[PYPERF_PRINTED[row["unit"]]]),),
+        summary=_pyperf_spread,
+    ),
+    description="python -m pyperf timeit, and pyperf's scripts",
+    example="python -m pyperf timeit STATEMENT | tee bench.txt",
 )

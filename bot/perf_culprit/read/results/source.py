@@ -31,6 +31,8 @@ HEAD_CHARACTERS = 100_000
 LARGE_HEAD_BYTES = 1 << 20
 STDIN_NAME = "-"
 XML_HEAD_CHARACTERS = 4096
+# What scripts call the list of results.
+RESULT_LISTS = ("results", "benchmarks", "tasks")
 MAX_NUMBER_CHARACTERS = 100
 # The limit of `<` and `&` in XML, which cost a parser time and memory. A megabyte of real results has about 20,000.
 MAX_XML_MARKS = 1_000_000
@@ -106,6 +108,13 @@ class Source:
         """Return the member `name` of the file's JSON object, None if there is none; for `matches`."""
         root = self.json_or_none()
         return root.get(name) if isinstance(root, dict) else None
+
+    def results(self) -> JsonValue | None:
+        """Return the JSON list of results, alone or in a script's object around it; None if there is none."""
+        if isinstance(self.json_or_none(), list):
+            return self.root()
+        names = [name for name in RESULT_LISTS if isinstance(self.member(name), list)]
+        return self.root().at(names[0]) if names else None
 
     def error(self, message: str, next_step: str, *, line: int | None = None) -> DataError:
         """Return the error for the file or one line of it."""

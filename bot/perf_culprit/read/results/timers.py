@@ -10,8 +10,10 @@ from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
     HEADING,
     NUMBER,
+    PRINTED_NS,
     SECONDS,
     SPACE,
+    TIME_UNIT,
     VALUE_GROUP,
     Lines,
     Measured,
@@ -25,6 +27,7 @@ from perf_culprit.read.results.console import (
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import MAX_SAMPLES, JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
+    NANOSECOND_TIME,
     SECOND_TIME,
     Parsed,
     ResultReader,
@@ -256,6 +259,43 @@ CONSOLE_TIME = line_reader(
     description="console.time of Node, Deno and browsers",
     example="node bench.js | tee bench.txt",
     is_named_only=True,
+)
+
+
+LINETIMER = line_reader(
+    "linetimer",
+    Lines(
+        mark="Code block '",
+        row=re.compile(rf"Code block '(?P<name>.{{1,999}})' took: {VALUE_GROUP} (?P<unit>{TIME_UNIT})\s{{0,9}}"),
+        measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=PRINTED_NS[row["unit"]]),),
+        summary=None,
+    ),
+    description="Python's linetimer",
+    example="python bench.py | tee bench.txt",
+)
+NAMED_TIME = Lines(
+    mark=": ",
+    row=re.compile(
+        rf"\s{{0,99}}(?!Code block ')(?P<name>[^\s:].{{0,999}}?)\s{{0,99}}: {{1,99}}{VALUE_GROUP}"
+        rf" ?(?P<unit>{TIME_UNIT})\s{{0,9}}"
+    ),
+    measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=PRINTED_NS[row["unit"]]),),
+    summary=None,
+)
+
+
+def _is_named_times(source: Source) -> bool:
+    """Whether each line is a name and its time. Among other lines, such a line may be anything."""
+    text = [line for _, line in lines(source) if line.strip()] if NAMED_TIME.mark in source.text_or_empty() else []
+    return bool(text) and all(NAMED_TIME.row.fullmatch(line) for line in text)
+
+
+NAMED_TIMES = ResultReader(
+    id="named_times",
+    description="NAME: TIME UNIT on every line",
+    example="./bench > bench.txt",
+    matches=_is_named_times,
+    read=NAMED_TIME.read,
 )
 
 

@@ -291,3 +291,11 @@ def test_sadf_lines_are_one_table() -> None:
     (table,) = collect_sources([Source("l", (golden("../counters/sadf/lines.txt")))]).counters
     assert len(table.times_s) == 3
     assert "%user" in {metric.name for metric in table.metrics}
+
+
+def test_perf_s_text_may_group_digits_as_in_india() -> None:
+    text = golden("load/perf_stat.txt").decode()
+    count = next(line for line in text.splitlines() if line.rstrip().endswith("page-faults") or " page-faults " in line)
+    digits = count.split()[0]
+    run = collect_sources([Source("perf.txt", text.replace(f" {digits} ", " 1,23,45,678 ", 1).encode())])
+    assert 12_345_678.0 in [each.value for each in run.benchmarks if each.metric.name == "page-faults"]
