@@ -59,15 +59,15 @@ class Planting:
         return Seen(
             rounds=rounds,
             minutes=minutes,
-            typical=self._smallest(rounds, [typical] * TRIALS),
-            noisiest=self._smallest(rounds, [noisiest] * TRIALS),
+            typical=self.smallest_found(rounds, [typical] * TRIALS),
+            noisiest=self.smallest_found(rounds, [noisiest] * TRIALS),
         )
 
     def unchanged(self, rounds: int) -> UnchangedTrials:
         """Count the trials that warn without a change, and those that find the usual planted one."""
         warned = sum(bool(self._judged(rounds, number, None, 0.0)) for number in range(TRIALS))
         return UnchangedTrials(
-            trials=TRIALS, warned=warned, planted=USUAL, detected=self._found(rounds, self._any(), USUAL)
+            trials=TRIALS, warned=warned, planted=USUAL, detected=self.count_found(rounds, self._any(), USUAL)
         )
 
     def _any(self) -> list[MetricKey]:
@@ -75,18 +75,18 @@ class Planting:
         keys = self.keys
         return [keys[int(place)] for place in rng.integers(len(keys), size=TRIALS)]
 
-    def _smallest(self, rounds: int, keys: Sequence[MetricKey]) -> float | None:
+    def smallest_found(self, rounds: int, keys: Sequence[MetricKey]) -> float | None:
         """Search by halves: a larger change is found at least as often."""
         low, high = 0, len(PLANTED)
         while low < high:
             middle = (low + high) // 2
-            if self._found(rounds, keys, PLANTED[middle]) >= POWER * TRIALS:
+            if self.count_found(rounds, keys, PLANTED[middle]) >= POWER * TRIALS:
                 high = middle
             else:
                 low = middle + 1
         return PLANTED[low] if low < len(PLANTED) else None
 
-    def _found(self, rounds: int, keys: Sequence[MetricKey], effect: float) -> int:
+    def count_found(self, rounds: int, keys: Sequence[MetricKey], effect: float) -> int:
         return sum(key.benchmark in self._judged(rounds, number, key, effect) for number, key in enumerate(keys))
 
     def _judged(self, rounds: int, number: int, key: MetricKey | None, effect: float) -> Collection[str]:
