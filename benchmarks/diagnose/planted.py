@@ -1,16 +1,19 @@
 """Rank planted slowdowns, step by step of the order.
 
-    python -m benchmarks.diagnose.planted
+    python -m benchmarks.diagnose.planted [--vary]
 
 `planted/` holds the profiles that the comparison reads, by pair, profiler and side. A side is five recordings of a
 project with or without a slowdown in one function. `base2` repeats the base. `planted/pairs.json` lists them. Right is
-the changed function, or its direct caller in the profile.
+the changed function, or its direct caller in the profile. With `--vary` the script halves and doubles each constant of
+the diagnosis. It does so with the difference to one of `SURE` and `TOUCHED`.
 """
 
 import json
 import lzma
+import math
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -18,7 +21,15 @@ from unittest.mock import patch
 import msgspec
 from scipy import stats
 
-from perf_culprit.explain import suspects
+from perf_culprit.explain import (
+    aligned_trees,
+    compare_trees,
+    diagnosis_constants,
+    significance,
+    slower_methods,
+    suspects,
+    tree_methods,
+)
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.method_names import name_parts
 from perf_culprit.explain.slower_methods import Searched
@@ -150,5 +161,33 @@ def _sums(profiler: str, by_step: dict[str, list[Ranked]]) -> None:
     print(f"| {profiler or '**all**'} | {len(each)} | {' | '.join(cells)} | {denied} |")
 
 
+MODULES = (aligned_trees, compare_trees, significance, slower_methods, suspects, tree_methods)
+
+
+@contextmanager
+def constant(name: str, value: float) -> Iterator[None]:
+    with ExitStack() as stack:
+        for module in MODULES:
+            if hasattr(module, name):
+                stack.enter_context(patch.object(module, name, value))
+        yield
+
+
+def vary() -> None:
+    some = pairs()
+    sides = {(one.project, one.profiler): one for one in some}
+    for name, value in vars(diagnosis_constants).items():
+        if not name.isupper():
+            continue
+        cells = []
+        for factor in (0.5, 1, 2):
+            varied = 1 - (1 - value) * factor if name in ("SURE", "TOUCHED") else value * factor
+            with constant(name, math.ceil(varied) if isinstance(value, int) else varied):
+                first = [sum(ranked(one, touched=touched).rank == 1 for one in some) for touched in (False, True)]
+                wrong = sum(bool(false_suspects(one)) for one in sides.values())
+            cells.append(f"{first[0]}, {first[1]}, {wrong}")
+        print(f"| {name} | {value:.3g} | {' | '.join(cells)} |", flush=True)
+
+
 if __name__ == "__main__":
-    main()
+    vary() if "--vary" in sys.argv else main()

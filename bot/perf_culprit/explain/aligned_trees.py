@@ -10,7 +10,9 @@ from functools import cached_property
 from typing import Final
 
 from msgspec.structs import replace
+from scipy import special
 
+from perf_culprit.explain.diagnosis_constants import FEWEST, SURE
 from perf_culprit.model.call_tree import Profile, ProfileNode
 from perf_culprit.model.report import NodeAmount
 from perf_culprit.read.logs.log_reader import ReadLog
@@ -382,10 +384,8 @@ def _methods_as_often(
     return before, after
 
 
-# Fewer calls that ran a method tell nothing of how its times vary.
-FEWEST_OWN: Final = 5
-# Two shares of calls differ if their difference is beyond this number of standard errors: 1% of equal shares are.
-DIFFERENT_SHARES: Final = 2.576
+# Two shares of calls differ if their difference is beyond this number of standard errors.
+_ERRORS: Final = float(special.ndtri((1 + SURE) / 2))
 
 
 def _as_often(
@@ -400,8 +400,9 @@ def _as_often(
     ran = (before.ran, after.ran)
     both = sum(one.count for one in ran) / sum(one.calls for one in ran)
     error = math.sqrt(both * (1 - both) * sum(1 / one.calls for one in ran))
-    are_few = min(one.count for one in ran) < FEWEST_OWN
-    if both == 1 or are_few or abs(ran[0].share - ran[1].share) > DIFFERENT_SHARES * error:
+    # Fewer calls that ran a method tell nothing of how its times vary.
+    are_few = min(one.count for one in ran) < FEWEST
+    if both == 1 or are_few or abs(ran[0].share - ran[1].share) > _ERRORS * error:
         return before, after
     return before.ran.among_own(before, both), after.ran.among_own(after, both)
 

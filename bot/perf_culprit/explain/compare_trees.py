@@ -20,10 +20,19 @@ from perf_culprit.explain.aligned_trees import (
     observed_profile,
     spread,
 )
+from perf_culprit.explain.diagnosis_constants import (
+    FEWEST,
+    HALF,
+    MUCH,
+    NOTABLE,
+    RUN_TO_RUN,
+    SURE,
+    TRIFLE,
+)
 from perf_culprit.explain.method_names import match_method
 from perf_culprit.explain.ranking import rank_suspects
-from perf_culprit.explain.significance import SURE, basis_of, largest_gains
-from perf_culprit.explain.slower_methods import TRIFLE, Judged, JudgedMethod, Searched, search
+from perf_culprit.explain.significance import basis_of, largest_gains
+from perf_culprit.explain.slower_methods import Judged, JudgedMethod, Searched, search
 from perf_culprit.explain.suspects import rank
 from perf_culprit.explain.tree_methods import Row, is_relative, total_row
 from perf_culprit.model.call_tree import CallNode, CallTree, Certainty, ChangeKind, ImpactedService, Profile, Touched
@@ -93,21 +102,6 @@ def _call_tree(observed: Observed) -> CallTree:
 
 # One of three answers per service: slower, not slower (with the visible change), or undecided (with reasons).
 
-# Minimum share of the time in methods that both revisions have; below it they are not comparable *(choice)*.
-ALIGNED: Final = 0.8
-# The largest share of the whole that "nothing got slower" may leave undetected *(choice)*.
-VISIBLE: Final = 0.1
-# Minimum growth of the number of samples; equals a benchmark's minimum effect.
-GROWN: Final = DEFAULTS[Kind.BENCHMARK]
-# Growth of the whole from which the largest gains are listed, even without a significantly slower method *(choice)*.
-MUCH: Final = 0.25
-# A p-value of the whole that forbids "nothing got slower", although it proves no slowdown.
-DOUBTFUL: Final = 0.05
-# Minimum common factor of all methods; medians of good runs differ by less.
-COMMON: Final = 1.05
-# If a method that gained as much as the whole may have been missed, the result tells nothing.
-ANYTHING: Final = 1.0
-FEWEST: Final = 5
 # Nobody records more than this many times as much *(choice)*.
 MOST_TIMES: Final = 20
 
@@ -134,7 +128,7 @@ def judge(one: Searched, settings: ComparisonSettings) -> Judgement:
     visible = None if np.isnan(gains).all() else min(max(TRIFLE, float(np.nanmax(gains))), _largest_of_whole(one.tree))
     aligned = _aligned(one)
     doubts = tuple(_doubts(one, visible, aligned, settings))
-    if visible is not None and visible > VISIBLE:
+    if visible is not None and visible > NOTABLE:
         doubts = (*doubts, _noisy(one, gains, visible))
     is_certain = basis_of(one.tree.baseline, one.tree.target) is not Basis.TOTALS
     is_new = any(SuspectReason.ADDED in judged.reasons for judged in one.judged)
@@ -144,7 +138,7 @@ def judge(one: Searched, settings: ComparisonSettings) -> Judgement:
         answer = Answer.UNDECIDED if doubts else Answer.NOT_SLOWER
     return Judgement(
         answer=answer,
-        visible=None if visible is None or visible > ANYTHING else visible,
+        visible=None if visible is None or visible > 1 else visible,
         aligned=aligned,
         doubts=() if answer is Answer.SLOWER else doubts,
     )
@@ -155,7 +149,7 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
     if basis_of(tree.baseline, tree.target) is Basis.TOTALS:
         yield because(Doubt.UNKNOWN_WEIGHTS if is_relative(tree) else Doubt.ONE_REPETITION, wanted=FEWEST)
         return
-    if aligned < ALIGNED:
+    if aligned < 1 - MUCH:
         yield because(Doubt.NOT_ALIGNED, aligned=aligned)
     if (change := _whole_change(one, settings)) is not None:
         yield because(Doubt.MORE_SAMPLES if is_relative(tree) else Doubt.WHOLE_SLOWER, change=change)
@@ -171,39 +165,35 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
 def _is_all_slower(one: Searched) -> bool:
     """Whether all methods are slower by one factor that exceeds the differences between one side's repetitions."""
     factor = one.common.factor
-    if is_relative(one.tree) or factor < COMMON:
+    if is_relative(one.tree) or factor < 1 + RUN_TO_RUN:
         return False
-    return factor >= 1 + MUCH or _p_value(one.tree, total_row(one.tree)) < DOUBTFUL
+    return factor >= 1 + MUCH or _p_value(one.tree, total_row(one.tree)) < 1 - SURE
 
 
 def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
     """The reason that names the excluded change, the number of decided methods, and what would decide the others."""
     tree = one.tree
     repetitions = min(tree.baseline.repetitions, tree.target.repetitions)
-    more = math.ceil((visible / VISIBLE) ** 2)
+    more = math.ceil((visible / NOTABLE) ** 2)
     tested = gains[~np.isnan(gains)]
-    excluded = {} if visible > ANYTHING else {"visible": visible}
+    excluded = {} if visible > 1 else {"visible": visible}
     samples = min(tree.baseline.whole or 0, tree.target.whole or 0) / repetitions
     worst = one.methods[int(np.nanargmax(gains))].method.own
     machine = (one.common.spread + one.common.variance) * max(worst.baseline.mean, worst.target.mean) ** 2
     if more > MOST_TIMES:
         wanted = {"much": more}
-    elif samples and machine < COUNTED * float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
+    elif samples and machine < HALF * float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
         wanted = {"more": more, "now": round(samples)}
     else:
         wanted = {"wanted": max(FEWEST, repetitions * more)}
     return because(
         Doubt.NOISY_METHODS,
-        decided=int((tested <= VISIBLE).sum()),
+        decided=int((tested <= NOTABLE).sum()),
         methods=len(tested),
-        limit=VISIBLE,
+        limit=NOTABLE,
         **excluded,
         **wanted,
     )
-
-
-# Share of a method's variance: if the rest is smaller, more samples help, not more repetitions *(choice)*.
-COUNTED: Final = 0.5
 
 
 def _largest_of_whole(tree: AlignedTree) -> float:
@@ -233,11 +223,7 @@ def _is_one_sided(one: JudgedMethod, tree: AlignedTree) -> bool:
     if one.method.is_in_both or one.method.is_loading:
         return False
     is_sampled = tree.baseline.whole and tree.target.whole
-    return not is_sampled or any(q is not None and q < ONE_SIDED for q in (one.q_value, one.self_q_value))
-
-
-# Limit of the q-value for methods that are reported as new or removed *(choice)*.
-ONE_SIDED: Final = 0.05
+    return not is_sampled or any(q is not None and q < 1 - SURE for q in (one.q_value, one.self_q_value))
 
 
 def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
@@ -256,8 +242,8 @@ def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
         change = row.target.mean / row.baseline.mean - 1
     else:
         return None
-    smallest = GROWN if is_relative(tree) else settings.minimum_effect
-    return change if reaches(change, smallest, upwards=True) and _p_value(tree, row) < DOUBTFUL else None
+    smallest = DEFAULTS[Kind.BENCHMARK] if is_relative(tree) else settings.minimum_effect
+    return change if reaches(change, smallest, upwards=True) and _p_value(tree, row) < 1 - SURE else None
 
 
 def _p_value(tree: AlignedTree, row: Row) -> float:
@@ -276,7 +262,6 @@ def _p_value(tree: AlignedTree, row: Row) -> float:
 MAX_NODES: Final = 10_000
 MAX_NAMES: Final = 1_000
 MAX_SUSPECTS: Final = 1_000
-FEW_REPETITIONS: Final = 5
 
 
 def compare_profiles(
@@ -386,7 +371,7 @@ def _notes(trees: Sequence[AlignedTree]) -> list[Reason]:
         notes.append(because(Caveat.TOTALS_ALONE))
     if Basis.COUNTS in bases:
         notes.append(because(Caveat.ONE_PROFILE))
-    if Basis.SAMPLES in bases and fewest < FEW_REPETITIONS:
+    if Basis.SAMPLES in bases and fewest < FEWEST:
         notes.append(because(Caveat.FEW_REPETITIONS, count=fewest))
     return notes
 

@@ -9,22 +9,20 @@ import numpy.typing as npt
 from scipy import special
 
 from perf_culprit.explain.aligned_trees import AlignedTree, Observed, Spread
-from perf_culprit.explain.tree_methods import DISPERSION, SMALLEST_COUNT, SMALLEST_SHARE, Common, Row, is_relative
+from perf_culprit.explain.diagnosis_constants import (
+    DISPERSION,
+    ENOUGH,
+    FEWEST,
+    RUN_TO_RUN,
+    SMALLEST_SHARE,
+    SURE,
+)
+from perf_culprit.explain.tree_methods import Common, Row, is_relative
 from perf_culprit.model.report import Basis
 from perf_culprit.stats.moderation import Moderated, effective_number, moderate
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.two_groups import one_way_anova, satterthwaite, student_t, welch
 
-# From this number of repetitions on, the largest and smallest fifth are trimmed [Yuen 1974]: no outlier hides a change.
-TRIMMED_FROM: Final = 5
-TRIMMED: Final = 0.2
-# With few repetitions the winsorised variance is too small: multiply it by 1 + kept^-1.5. In a simulation of 5 to 20
-# normal, lognormal and t(3) values per side, false alarms were then 0.8 to 1.3 times the nominal number (0.01, 0.001).
-TRIMMED_MARGIN: Final = -1.5
-# Minimum number of rows for fitting a line of variance over mean.
-FEWEST_ROWS: Final = 10
-# Confidence of "no method gained more", over all methods together.
-SURE: Final = 0.95
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
@@ -92,7 +90,7 @@ def _is_testable(tree: AlignedTree, rows: Sequence[Row]) -> Mask:
     if not tree.target.whole or not tree.baseline.whole:
         return np.asarray(large)
     counts = target * tree.target.whole / tree.target.total + baseline * tree.baseline.whole / tree.baseline.total
-    return np.asarray(large & (counts >= SMALLEST_COUNT))
+    return np.asarray(large & (counts >= DISPERSION * FEWEST))
 
 
 def _some(total: float) -> float:
@@ -144,7 +142,7 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
         # Remove each repetition's own factor, but keep that of its side.
         own = factors / factors.mean()
         sides.append(np.array(values, dtype=np.float64) / own * scale)
-    is_trimmed = min(side.shape[1] for side in sides) >= TRIMMED_FROM
+    is_trimmed = min(side.shape[1] for side in sides) >= FEWEST
     target, baseline = (_trimmed(side, is_trimmed=is_trimmed) for side in sides)
     # Noise multiplies times, so logarithms have equal variances [Box & Cox 1964]; tiny amounts count as zero.
     nothing = SMALLEST_SHARE * max(tree.target.total, tree.baseline.total)
@@ -155,7 +153,9 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     steadied = _steadied(pooled, freedom, 0.5 * (target.mean + baseline.mean), logs, used=_is_testable(tree, rows))
     variance = steadied.variance * (1 / after.kept + 1 / before.kept)
     if is_trimmed:
-        variance = variance * (1 + min(after.kept, before.kept) ** TRIMMED_MARGIN)
+        # The winsorised variance of few is too small. In a simulation of 5 to 20 normal, lognormal and t(3) values per
+        # side, false alarms were then 0.8 to 1.3 times the nominal number (0.01, 0.001).
+        variance = variance * (1 + min(after.kept, before.kept) ** -1.5)
     difference = after.mean - before.mean
     variance, freedom = _with_spread(variance, steadied.degrees_of_freedom, common)
     p_value = student_t(difference, variance, freedom).p_value
@@ -201,7 +201,7 @@ def _unpooled(target: _Trimmed, baseline: _Trimmed) -> Floats:
 def _trimmed(values: Floats, *, is_trimmed: bool) -> _Trimmed:
     """Trimmed means of (m, n), and winsorised squares scaled so that squares / freedom / kept is the mean's error²."""
     count = values.shape[1]
-    cut = int(TRIMMED * count) if is_trimmed else 0
+    cut = count // FEWEST if is_trimmed else 0
     ordered = np.sort(values, axis=1)
     kept = ordered[:, cut : count - cut]
     winsorised = np.clip(ordered, kept[:, :1], kept[:, -1:])
@@ -214,7 +214,7 @@ def _trimmed(values: Floats, *, is_trimmed: bool) -> _Trimmed:
 def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Mask) -> Moderated:
     """Moderate variances of logarithms around a line over the mean: small amounts vary more [Law et al. 2014]."""
     used = used & (variance > 0) & (mean > 0)
-    if used.sum() < FEWEST_ROWS:
+    if used.sum() < ENOUGH:
         return Moderated(variance, freedom, 0.0)
     x, y = np.log(mean[used]), np.log(variance[used])
     slope = float(np.clip(((x - x.mean()) * (y - y.mean())).sum() / max(((x - x.mean()) ** 2).sum(), 1e-12), -2.0, 0.0))
@@ -312,7 +312,7 @@ def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     after, before = after * by_target, before * by_baseline
     # The gain's variance: rows without samples may have missed a few.
     chance = sum(
-        (one.count + MISSED) * (side.total / one.whole * by) ** 2
+        (one.count + DISPERSION) * (side.total / one.whole * by) ** 2
         for one, side, by in ((target, tree.target, by_target), (baseline, tree.baseline, by_baseline))
     )
     squared = dispersion * chance + between * np.maximum(after, before) ** 2
@@ -351,10 +351,7 @@ def _of_totals(tree: AlignedTree, common: Common) -> Common:
     return replace(common, variance=variance, freedom=sum(len(one) - 1 for one in logs))
 
 
-# Relative variation of a method's share between runs, however many samples there are.
-RUN_TO_RUN: Final = 0.05
 ENDLESS: Final = 1_000_000
-MISSED: Final = 2.0
 PARTS: Final = 65
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree
+from perf_culprit.explain.diagnosis_constants import NOTABLE, TRIFLE
 from perf_culprit.explain.significance import Mask, Tests, families_of, scales, test_rows
 from perf_culprit.explain.tree_methods import (
     Common,
@@ -26,11 +27,6 @@ from perf_culprit.model.report import ChangeCause, NodeState, SuspectReason
 from perf_culprit.read.logs.reading_settings import ComparisonSettings
 from perf_culprit.stats.multiplicity import benjamini_hochberg
 from perf_culprit.stats.ragged import Floats
-
-# Minimum share of a node's slowdown; smaller contributions are not its cause.
-NOTABLE: Final = 0.1
-# Minimum share of the whole: a microsecond more, from caches or a clock, makes no program slower *(choice)*.
-TRIFLE: Final = 0.005
 
 
 @dataclass(kw_only=True, slots=True)

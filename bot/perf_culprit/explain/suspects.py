@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree, ObservedNode, change
+from perf_culprit.explain.diagnosis_constants import HALF, NOTABLE, TOUCHED
 from perf_culprit.explain.method_names import match_caller, match_method
 from perf_culprit.explain.significance import scales
-from perf_culprit.explain.slower_methods import NOTABLE, JudgedMethod, Searched
+from perf_culprit.explain.slower_methods import JudgedMethod, Searched
 from perf_culprit.explain.tree_methods import Method, is_foreign
 from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodMatch, Touched, TouchedFunction
 from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
@@ -174,17 +174,6 @@ def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
 
 # Rank the suspects of all services. docs/diagnosis.md explains the score in words.
 
-# An uncertain suspect's score is halved.
-UNCERTAIN: Final = 0.5
-# How sure it is that the commit changed the method, by its match, or what it calls.
-_TOUCHED: Final = {
-    Certainty.FILE_AND_LINE: 1.0,
-    Certainty.QUALIFIED_NAME: 1.0,
-    Certainty.BARE_NAME: 0.75,
-    Certainty.FILE: 0.25,
-}
-CALLS_TOUCHED: Final = 0.5
-
 
 @dataclass(kw_only=True, slots=True)
 class _Method:
@@ -289,10 +278,10 @@ def _suspect(
         match = match_method(name, touched=touched, file=file, line=line)
         if match is not None:
             reasons.add(SuspectReason.TOUCHED)
-            code = _TOUCHED[match.certainty]
+            code = 1.0 if match.certainty in (Certainty.FILE_AND_LINE, Certainty.QUALIFIED_NAME) else HALF
         elif reasons and match_caller(name, touched=touched, file=file, line=line):
             reasons.add(SuspectReason.CALLS_TOUCHED)
-            code = CALLS_TOUCHED
+            code = HALF
     parts = ScoreParts(
         own_time=shares["own"],
         origin=shares["origin"],
@@ -300,7 +289,7 @@ def _suspect(
         slowdown=shares["total"],
         touched=code,
     )
-    score = parts.origin if touched is None else (parts.origin + 2 * code * parts.slowdown) / 3
+    score = parts.origin if touched is None else (1 - TOUCHED) * parts.origin + TOUCHED * code * parts.slowdown
     number = max(method.places, key=lambda number: (method.evidence[number].total, -number))
     one, places = searched[number], method.places[number]
     worst = max(places, key=lambda i: (float(one.gains[i]), -i))
@@ -308,7 +297,7 @@ def _suspect(
     described = one.tree.nodes[worst].side
     return ComparedSuspect(
         method=name,
-        score=score if own_is_slower or is_slower else UNCERTAIN * score,
+        score=score if own_is_slower or is_slower else HALF * score,
         parts=parts,
         reasons=tuple(reason for reason in SuspectReason if reason in reasons),
         service=one.tree.target.service,

@@ -10,6 +10,15 @@ from typing import Final, Literal
 import numpy as np
 
 from perf_culprit.explain.aligned_trees import SHARE, AlignedNode, AlignedTree, Observed, Spread, added_up
+from perf_culprit.explain.diagnosis_constants import (
+    DISPERSION,
+    ENOUGH,
+    FEWEST,
+    MUCH,
+    NOTABLE,
+    SAME_CALLS,
+    SMALLEST_SHARE,
+)
 from perf_culprit.explain.ranking import inside_itself
 from perf_culprit.model.report import ChangeCause
 from perf_culprit.stats.ragged import Floats
@@ -155,16 +164,6 @@ def is_foreign(node: AlignedNode) -> bool:
 
 # The common factor of all methods: the machine's state in each repetition, and, for shares, the loss to other methods.
 
-# Minimum number of methods: with fewer, the change itself may dominate the common factor *(choice)*.
-FEWEST_METHODS: Final = 8
-# Minimum share of the whole, and in sampled profiles minimum samples of both sides together: the rest is noise.
-SMALLEST_SHARE: Final = 0.001
-SMALLEST_COUNT: Final = 10.0
-# Maximum variance of a timed method's log ratio (25% squared): larger noise hides the machine's and is not normal.
-WELL_MEASURED: Final = 0.0625
-# A method is called equally often if its calls differ only as much as caches and hashes cause *(choice)*.
-SAME_CALLS: Final = 0.01
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Common:
@@ -222,7 +221,7 @@ def _in_common(shared: Sequence[_Shared], *, is_relative: bool) -> Common:
     none = Common(baseline=np.ones(1), target=np.ones(1))
     # A method that several services run counts once, weighted by time.
     names, places = np.unique([name for one in shared for name in one.names], return_inverse=True)
-    if len(names) < FEWEST_METHODS:
+    if len(names) < ENOUGH:
         return none
     logs, variances, times = (
         np.concatenate([getattr(one, name) for one in shared]) for name in ("logs", "variances", "times")
@@ -274,17 +273,17 @@ def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
         for method in methods
         if not method.is_loading
         and all(
-            total > 0 and spread.mean >= SMALLEST_SHARE * total and spread.mean * samples >= SMALLEST_COUNT / 2
+            total > 0 and spread.mean >= SMALLEST_SHARE * total and spread.mean * samples >= DISPERSION * FEWEST / 2
             for spread, total, samples in zip((method.own.baseline, method.own.target), totals, per_unit, strict=True)
         )
     ]
     as_often = [one for one in shared if one.calls and abs(one.calls[1] / one.calls[0] - 1) <= SAME_CALLS]
-    shared = as_often if len(as_often) >= FEWEST_METHODS else shared
+    shared = as_often if len(as_often) >= ENOUGH else shared
     calls = np.array([method.calls or (1.0, 1.0) for method in shared]).reshape(-1, 2)
     means = np.array([(one.own.baseline.mean, one.own.target.mean) for one in shared]).reshape(-1, 2)
-    baseline, target = ones if len(shared) < FEWEST_METHODS else _of_repetitions(shared, calls) or ones
+    baseline, target = ones if len(shared) < ENOUGH else _of_repetitions(shared, calls) or ones
     variances = np.array([_log_variance(tree, one.own, per_unit) for one in shared])
-    is_known = variances <= (math.inf if tree.baseline.whole else WELL_MEASURED)
+    is_known = variances <= (math.inf if tree.baseline.whole else MUCH**2)
     return _Shared(
         names=tuple(one.name for one, is_one in zip(shared, is_known, strict=True) if is_one),
         logs=(np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0]))[is_known],
@@ -312,10 +311,6 @@ def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> flo
         elif side.whole:
             variance += DISPERSION / (spread.mean * samples)
     return variance
-
-
-# Dispersion of one profile: consecutive stacks depend on each other, so counts vary more than Poisson's *(choice)*.
-DISPERSION: Final = 2.0
 
 
 def _of_repetitions(shared: Sequence[Method], calls: Floats) -> tuple[Floats, Floats] | None:
@@ -357,9 +352,6 @@ def _median_variance(logs: Floats) -> float:
 
 # A slower method is called more often, or its calls take longer: the number of calls separates the two.
 
-# Minimum share of the logarithm of the slowdown that a cause explains.
-NEGLIGIBLE: Final = 0.1
-
 
 def cause_of(node: AlignedNode) -> ChangeCause | None:
     """Split the slowdown into causes: elapsed time is calls x time per call, so the ratios' logarithms add up.
@@ -372,9 +364,9 @@ def cause_of(node: AlignedNode) -> ChangeCause | None:
     if before.elapsed.mean <= 0 or after.elapsed.mean <= before.elapsed.mean:
         return None
     by_calls = math.log(after.calls / before.calls) / math.log(after.elapsed.mean / before.elapsed.mean)
-    if by_calls >= 1 - NEGLIGIBLE:
+    if by_calls >= 1 - NOTABLE:
         return ChangeCause.MORE_CALLS
-    return ChangeCause.TIME_PER_CALL if by_calls <= NEGLIGIBLE else ChangeCause.BOTH
+    return ChangeCause.TIME_PER_CALL if by_calls <= NOTABLE else ChangeCause.BOTH
 
 
 def called_more_often(caller: AlignedNode, callee: AlignedNode) -> bool:
@@ -389,4 +381,4 @@ def called_more_often(caller: AlignedNode, callee: AlignedNode) -> bool:
     if more <= 0 or callee.baseline is None or slowdown <= 0:
         return False
     # The cost of the additional calls at the former time per call, relative to the caller's slowdown.
-    return more * after * callee.baseline.elapsed.mean / callee_before >= NEGLIGIBLE * slowdown
+    return more * after * callee.baseline.elapsed.mean / callee_before >= NOTABLE * slowdown

@@ -48,12 +48,12 @@ def test_who_was_touched_comes_before_who_only_lies_on_the_path() -> None:
     assert [one.method for one in alone.suspects] == ["tokenize", "compile", "parse"]
     with_commit = compare_profiles([before], [after], touched=touched("tokenize"))
     tokenize = next(one for one in with_commit.suspects if one.method == "tokenize")
-    assert tokenize.parts.touched == 0.75
+    assert tokenize.parts.touched == 0.5
     assert tokenize.reasons == (SuspectReason.ORIGIN, SuspectReason.CALLS_MORE_OFTEN, SuspectReason.TOUCHED)
     assert tokenize.touched is not None
     assert (tokenize.touched.file, tokenize.touched.first_line) == ("src/parser.py", 10)
     assert tokenize.touched.certainty is Certainty.BARE_NAME
-    assert tokenize.score == pytest.approx((tokenize.parts.origin + 2 * 0.75 * tokenize.parts.slowdown) / 3)
+    assert tokenize.score == pytest.approx((tokenize.parts.origin + 2 * 0.5 * tokenize.parts.slowdown) / 3)
     assert (with_commit.touched, with_commit.head) == (1, "b" * 40)
 
 
