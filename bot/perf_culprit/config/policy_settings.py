@@ -140,6 +140,13 @@ class RulerConfig(Section):
 class ControlChartConfig(Section):
     """Settings of the detector `control_chart` (docs/detectors/control-chart.md)."""
 
+    profile: Annotated[
+        Literal["guarded", "published"],
+        Field(
+            description="`published`: of counters, whatever is out of control is called, at any load "
+            "([its rate](detectors/control-chart.md#the-published-method))"
+        ),
+    ] = "guarded"
     limits: Annotated[
         Literal["5/95", "1/99", "10/90", "3sd"],
         Field(description="control limits: percentiles, or standard deviations"),
@@ -157,6 +164,10 @@ class ControlChartConfig(Section):
         Percent, Field(description="added to the expected violation ratio while there is a single baseline run")
     ] = 0.05
     drop_idle_time: Annotated[bool, Field(description="leave out the lower of a counter's two modes")] = True
+
+    @property
+    def is_published(self) -> bool:
+        return self.profile == "published"
 
 
 class RuleEnsembleConfig(Section):

@@ -27,7 +27,11 @@ from perf_culprit.stats.power import POWER
 from perf_culprit.stats.ragged import Floats
 
 ID: Final = "control_chart"
-LIMIT: Final = LimitRule(is_share=True, is_set=lambda policy: policy.control_chart.violation_threshold is not None)
+LIMIT: Final = LimitRule(
+    is_share=True,
+    is_set=lambda policy: policy.control_chart.violation_threshold is not None,
+    is_published=lambda policy: policy.control_chart.is_published,
+)
 
 # scipy's p-value of Shapiro and Wilk is valid up to this number of samples.
 SHAPIRO_SAMPLES: Final = 5000
@@ -85,7 +89,7 @@ def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> li
             pair.keys,
             pair.metrics,
             pair.obstacles,
-            prepare(pair, drop_idle=options.settings.control_chart.drop_idle_time),
+            prepare(pair, options.settings.control_chart),
             strict=True,
         )
     ]
@@ -131,7 +135,7 @@ def _assess(
     baseline = _side(np.concatenate(prepared.runs), median=made.limits.center, runs=len(prepared.runs))
     target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
     change = 0.0 if target.value == baseline.value else relative(target.value, baseline.value)
-    out_of_control = charted.excess > 0
+    out_of_control, is_guarded = charted.excess > 0, not options.settings.control_chart.is_published
     evidence = Evidence.of(
         key=key,
         metric=metric,
@@ -145,7 +149,7 @@ def _assess(
             above=made.violations.above > made.threshold_above, below=made.violations.below > made.threshold_below
         ),
         details={**_chart_details(made), **prepared.details, **(_normality(prepared) if out_of_control else {})},
-        evidence_reason=load_as_cause(change, prepared.load_difference) if out_of_control else None,
+        evidence_reason=load_as_cause(change, prepared.load_difference) if out_of_control and is_guarded else None,
         notes=(*prepared.notes, *_notes(made, options)),
     )
     return evidence, charted

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.config.policy_settings import ControlChartConfig
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.evidence_columns import relative
 from perf_culprit.judge.one_load import (
@@ -50,9 +51,9 @@ class Prepared:
         return RunMedians(target=float(np.median(self.target)), runs=runs, allowance=self.allowance)
 
 
-def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
+def prepare(pair: TablePair, settings: ControlChartConfig) -> Iterator[Prepared]:
     """Prepare each counter of the table, in order."""
-    loads = table_loads(pair)
+    loads = table_loads(pair, at_any_load=settings.is_published)
     cuts = [run.parts for run in pair.baseline]
     for start in range(0, len(pair.metrics), BLOCK_COUNTERS):
         chosen = slice(start, min(start + BLOCK_COUNTERS, len(pair.metrics)))
@@ -60,7 +61,9 @@ def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
         runs = [measured_values(run.values(chosen)) for run in pair.baseline]
         for index in range(chosen.stop - start):
             own = tuple(run[index] for run in runs)
-            yield _prepared(pair.metrics[start + index], target[index], own, loads, cuts=cuts, drop_idle=drop_idle)
+            yield _prepared(
+                pair.metrics[start + index], target[index], own, loads, cuts=cuts, drop_idle=settings.drop_idle_time
+            )
 
 
 def _prepared(

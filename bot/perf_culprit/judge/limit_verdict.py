@@ -214,7 +214,7 @@ def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
 def _charted_sides(evidence: Evidence, pair: TablePair, index: int) -> tuple[Floats, Sequence[Floats], bool]:
     """Return the target's samples and each run's, and whether they had to be scaled to one load."""
     if _rule(evidence).is_share:
-        (target, scaled), is_scaled = at_one_load(pair, index)
+        (target, scaled), is_scaled = at_one_load(pair, index, at_any_load="load_slope" in evidence.details)
         return target, scaled, is_scaled
     one = slice(index, index + 1)
     return pair.target_values(one)[:, 0], [run.values(one)[:, 0] for run in pair.baseline], False

@@ -43,13 +43,17 @@ Sides = tuple[Floats, tuple[Floats, ...]]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Loads:
-    """The load at each instant on both sides; if nothing can be scaled, `target` is None and `reason` explains it."""
+    """The load at each instant on both sides; if nothing can be scaled, `target` is None and `reason` explains it.
+
+    `at_any_load`: a line is extrapolated to any distance, as published.
+    """
 
     target: Floats | None = None
     runs: tuple[Floats, ...] = ()
     reference: float = 0.0
     lowest: float = 0.0
     highest: float = 0.0
+    at_any_load: bool = False
     reason: Reason | None = None
 
     @property
@@ -91,7 +95,7 @@ class Loads:
         A line may be extrapolated by its own length at most: beyond it, unseen effects such as queues may bend it.
         """
         beyond = max(self.lowest - self.level, self.level - self.highest)
-        return bool(self.unusual) and beyond > self.highest - self.lowest
+        return not self.at_any_load and bool(self.unusual) and beyond > self.highest - self.lowest
 
 
 def load_as_cause(change: float | None, difference: float) -> Reason | None:
@@ -116,7 +120,7 @@ def without_load(medians: RunMedians, difference: float) -> RunMedians:
     return replace(medians, target=medians.target / (1 + explained))
 
 
-def table_loads(pair: TablePair) -> Loads:
+def table_loads(pair: TablePair, *, at_any_load: bool = False) -> Loads:
     recorded = (pair.load, *(run.load for run in pair.baseline))
     if (misfit := next((load for load in recorded if isinstance(load, Reason)), None)) is not None:
         return Loads(reason=misfit)
@@ -136,6 +140,7 @@ def table_loads(pair: TablePair) -> Loads:
         reference=float(np.median(usual)),
         lowest=float(low),
         highest=float(high),
+        at_any_load=at_any_load,
     )
 
 
@@ -169,13 +174,14 @@ def load_notes(tables: Sequence[TablePair]) -> list[Reason]:
     return [because(Remark.LOAD_DIFFERS, change=largest)] if abs(largest) >= NOTABLE_LOAD_DIFFERENCE else []
 
 
-def at_one_load(pair: TablePair, index: int) -> tuple[Sides, bool]:
+def at_one_load(pair: TablePair, index: int, *, at_any_load: bool) -> tuple[Sides, bool]:
     """One counter as charted but with idle time, in order of time; and whether it had to be scaled."""
     one = slice(index, index + 1)
     (target,), *runs = (
         measured_values(values) for values in (pair.target_values(one), *(r.values(one) for r in pair.baseline))
     )
-    sides, skipped = scale(pair.metrics[index], target, tuple(run for (run,) in runs), table_loads(pair), {})
+    loads = table_loads(pair, at_any_load=at_any_load)
+    sides, skipped = scale(pair.metrics[index], target, tuple(run for (run,) in runs), loads, {})
     return sides, skipped is None
 
 

@@ -203,6 +203,31 @@ def test_what_got_better_under_another_load_is_not_green() -> None:
     }
 
 
+PUBLISHED = PolicySettings(control_chart=ControlChartConfig(profile="published"))
+
+
+def test_the_published_method_calls_whatever_is_above_its_threshold() -> None:
+    """A quarter of the samples moved little: the guarded profile lists this counter, and does not call it."""
+    runs = cpu_runs()
+    values = steady(99)
+    values[:20] = 60.0
+    target = counter_run({"cpu": values})
+    finding = only(judged(target, *runs))
+    assert (finding.score or 0.0) > (finding.threshold or 1.0)
+    assert finding.verdict is Verdict.NOT_SEEN
+    assert only(judged(target, *runs, settings=PUBLISHED)).verdict is Verdict.REGRESSION
+    assert only(judged(counter_run({"cpu": steady(99)}), *runs, settings=PUBLISHED)).verdict is Verdict.NOT_SEEN
+
+
+def test_the_published_method_scales_far_beyond_a_narrow_baseline() -> None:
+    runs = [loaded(seed, spread=150) for seed in range(5)]
+    target = loaded(99, load=5200, spread=150)
+    assert "load_slope" not in only(judged(target, *runs)).details
+    scaled = only(judged(target, *runs, settings=PUBLISHED))
+    assert scaled.relative_change == pytest.approx(0.0, abs=0.03)
+    assert scaled.details["load_slope"] == pytest.approx(0.02, rel=0.2)
+
+
 def test_a_slower_program_shows_at_another_load_too() -> None:
     runs = [loaded(seed) for seed in range(5)]
     assert only(judged(loaded(99, load=4400, slope=0.026), *runs)).verdict is Verdict.REGRESSION
