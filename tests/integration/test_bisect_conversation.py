@@ -93,17 +93,17 @@ def test_from_the_comment_to_the_culprit(conversation: Conversation) -> None:
 @pytest.mark.slow  # the same machinery with the other engine, resumed from the branch for every test
 def test_the_weighted_engine_answers_the_comment_that_names_it(conversation: Conversation) -> None:
     asked = conversation.say(f"/perf-bisect {conversation.head} engine=weighted")
-    assert "0 of about 80 executions" in conversation.answer(asked)
+    assert "0 of about 100 executions" in conversation.answer(asked)
     told: list[str] = []
     while conversation.measure():
         told.append(conversation.answer(asked))
         assert len(told) < MOST_DISPATCHES
-    assert any("about 3 commits left" in text for text in told)
+    assert any("about 3 commits and" in text for text in told)
     answer = conversation.answer(asked)
     assert f"{conversation.commits[f'c{STEP}'][:7]}`" in answer.splitlines()[0], answer
     assert "first whose test against the good end is significant" in answer
     assert "Call path: `main` → `work`" in answer
-    assert "80 executions in 40 rounds" in answer
+    assert "100 executions in 50 rounds" in answer
     assert "--engine weighted --repeat 10 --threshold 1%" in answer
 
 

@@ -132,12 +132,15 @@ def test_the_weighted_engine_takes_what_it_planned(repository: Path, capsys: pyt
     options = ("--engine", "weighted", "--repeat", "4", "--threshold", "2%")
     assert bisect(repository, *options, "--dry-run", **ends) == (0, {})
     plan = capsys.readouterr().out
-    assert "Expected: 32 executions, whatever the noise: the bad end and at most 3 commits before it, 4 times" in plan
+    assert (
+        "Expected: 40 executions, whatever the noise: the bad end and at most 3 commits before it, 4 times, next to"
+        in plan
+    )
     assert "%" not in plan  # of a prior
     code, answer = bisect(repository, *options, **ends)
     assert code == 0
     assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
-    assert (answer["engine"], answer["executions"]) == ("weighted", 32)
+    assert (answer["engine"], answer["executions"]) == ("weighted", 40)
     assert "--engine weighted --repeat 4 --threshold 2%" in capsys.readouterr().out
     assert bisect(repository, "--repeat", "2", **ends)[0] == 2
     assert "--repeat: Input should be greater than or equal to 3" in capsys.readouterr().err

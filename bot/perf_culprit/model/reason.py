@@ -42,6 +42,8 @@ class SearchReason(StrEnum):
     STEP_AFTER = "step_after"
     CHANGE_OF_GOOD = "change_of_good"
     PARENT_LOST = "parent_lost"
+    PARENT_ALIKE = "parent_alike"
+    CHANCE_OF_ERROR = "chance_of_error"
     OTHER_IMAGE = "other_image"
     MEASURED_ON_IMAGES = "measured_on_images"
 

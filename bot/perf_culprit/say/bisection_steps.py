@@ -73,7 +73,8 @@ def plan_text(plan: PlannedSearch) -> str:
         enough = "" if clear <= budget else f", which is too small: allow --executions {clear}"
         cost = (
             f"Expected: {clear:,} executions, whatever the noise: the bad end and at most "
-            f"{counted(tests - 1, 'commit')} before it, {each} times, next to the good end; budget {budget}{enough}."
+            f"{counted(tests - 2, 'commit')} before it, {each} times, next to the good end, then the last one "
+            f"next to its parent; budget {budget}{enough}."
         )
     elif hidden > clear:
         cost = (

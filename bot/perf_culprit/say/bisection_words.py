@@ -66,6 +66,14 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
         "{change:+%} ({low:+%} … {high:+%})]: to find that change, search with {parent} as the good end"
     ),
     SearchReason.PARENT_LOST: "{commit} is not confirmed: its parent {parent}, outside the range, cannot be measured",
+    SearchReason.PARENT_ALIKE: (
+        "{commit} is not confirmed: {repetitions} rounds with its parent show {change:+%} ({low:+%} … {high:+%}), and "
+        "would miss {visible:+%} once in 20 times; repeat more often (--repeat), or search with engine bayes"
+    ),
+    SearchReason.CHANCE_OF_ERROR: (
+        "{repetitions} rounds with its parent confirm {commit}; a commit that equals its parent passes them with a "
+        "chance of {chance:%}, if the rounds are independent and normal"
+    ),
     SearchReason.STEP_AFTER: (
         "the bad end differs from {before} by {change:+%} ({low:+%} … {high:+%}): to find that change, search the same "
         "with {before} as the good end"
@@ -87,6 +95,10 @@ HEADLINES: Final = {
     OutcomeKind.BUDGET_SPENT: "Stopped before the answer was certain: the budget is spent",
     OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
 }
+UNCONFIRMED: Final[Mapping[ReasonCode, str]] = {
+    SearchReason.PARENT_LOST: "its parent cannot be measured",
+    SearchReason.PARENT_ALIKE: "its difference from its parent is not significant",
+}
 SURE: Final = 0.99  # of a name; a lower certainty is stated
 HARDLY_ANY: Final = 0.001  # noise of an exact count, where autocorrelation has no meaning
 PLAIN: Final = {
@@ -106,9 +118,9 @@ def reason_of(report: BisectionReport) -> str:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
             return _resolved(outcome)
         case OutcomeKind.SUSPECT_SET:
-            is_lost = any(note.code is SearchReason.PARENT_LOST for note in outcome.notes)
             apart = f"{left} cannot be told apart: {_failing(report)}."
-            return "The likeliest commit is not confirmed: its parent cannot be measured." if is_lost else apart
+            unconfirmed = [UNCONFIRMED[note.code] for note in outcome.notes if note.code in UNCONFIRMED]
+            return f"The likeliest commit is not confirmed: {unconfirmed[0]}." if unconfirmed else apart
         case OutcomeKind.NOT_REPRODUCED:
             return _beside(report) or _denied(report)
         case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:

@@ -28,7 +28,8 @@ COUNTED: Final = 4  # executions by counts in addition to one per halving
 class Forecast:
     """Executions for a step of four standard deviations of one execution, and for a step of one.
 
-    With the weighted engine both are equal; `tests` is the number of commits that it tests, including the bad end.
+    With the weighted engine both are equal. `tests` is the number of its tests: of the bad end, of commits before it,
+    and of the last one next to its parent.
     """
 
     clear: int
@@ -41,7 +42,7 @@ def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
         left = np.ones(len(commit_range.commits), dtype=np.bool_)
         left[list(commit_range.unchanged)] = False
         usable = np.ones(left.size + 1, dtype=np.bool_)
-        tests = 1 + tests_left(Reach(commit_range), usable, left) + bool(commit_range.merge_bases)
+        tests = 2 + tests_left(Reach(commit_range), usable, left) + bool(commit_range.merge_bases)
         return Forecast(clear=(each := 2 * settings.repetitions) * tests, hidden=each * tests, tests=tests)
     return Forecast(
         clear=executions_for(commit_range, settings, d_prime=CLEAR),

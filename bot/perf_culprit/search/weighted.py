@@ -2,7 +2,8 @@
 
 Every tested commit is interleaved with a fresh good one. The log2 N + 1 tests of a search share the level. Without
 both, machine drift is attributed to the commit (decision rule in docs/bisection.md). The source moves the good end to
-each commit that is not slower. Here it stays, and the answer reports any difference.
+each commit that is not slower. Here it stays, and the answer reports any difference. The source names the last commit
+that is left. Here as many fresh rounds and the same test must show that it is slower than its parent.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.level_sizes import LEVEL, Floats, Size, mean_difference, round_differences
 from perf_culprit.search.noise import SMALLEST_SPREAD
+from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_view import Standing
 
 Round = tuple[Purpose, tuple[int, ...]]
@@ -118,6 +120,10 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
     if state.phase is Phase.MERGE_BASE:
         bases = tuple(-1 - place for place in range(len(state.commit_range.merge_bases)))
         return [(Purpose.MERGE_BASE, (0, *bases))] * min(k, max(repetitions - len(state.results) - pending, 0))
+    if state.phase is Phase.CONFIRM:
+        before, after = standing.edges(_suspect(standing))
+        wanted = repetitions - int(_fewest(_against_parents(standing))) - pending
+        return [(Purpose.CONFIRM, (*before, after))] * min(k, max(wanted, 0))
     target = _read(standing).target
     if target is None:
         return []
@@ -142,11 +148,39 @@ def advance(standing: Standing) -> SearchState:
             return _conclude(standing, _denial(ends))
         standing = standing.later(replace(state, phase=Phase.SEARCH))
     state = standing.state
-    if state.phase is Phase.SEARCH and _read(standing).target is None:
-        return replace(state, phase=Phase.DONE, outcome=_answer(standing))
+    if state.phase is Phase.SEARCH and (stand := _read(standing)).target is None:
+        state = _searched(standing, np.flatnonzero(stand.left).tolist())
+        standing = standing.later(state)
+    if state.phase is Phase.CONFIRM and _fewest(pairs := _against_parents(standing)) >= state.settings.repetitions:
+        return replace(state, phase=Phase.DONE, outcome=_answer(standing, pairs))
     if state.phase is Phase.DONE or standing.pending or standing.left >= 2:
         return state
     return replace(state, phase=Phase.DONE, outcome=partial_outcome(standing))
+
+
+def _searched(standing: Standing, left: Sequence[int]) -> SearchState:
+    """Return the state after the last test: a suspect to confirm, or those that no test can tell apart."""
+    state = standing.state
+    if len(left) == 1:
+        return replace(state, phase=Phase.CONFIRM, since=len(state.results), suspect=standing.name(left[0] + 1))
+    outcome = replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing))
+    return replace(state, phase=Phase.DONE, outcome=outcome)
+
+
+def _suspect(standing: Standing) -> int:
+    return standing.positions[standing.state.suspect or ""] - 1
+
+
+def _against_parents(standing: Standing) -> list[Floats]:
+    """The suspect minus each of its parents, in the rounds that followed the search; empty without such a parent."""
+    before, after = standing.edges(_suspect(standing))
+    state = standing.state
+    samples = samples_of(state, standing.with_outside, state.results[state.since :])
+    return [round_differences(samples, parent, after) for parent in before]
+
+
+def _fewest(pairs: Sequence[Floats]) -> float:
+    return min(map(len, pairs), default=np.inf)
 
 
 def _denial(ends: Floats) -> OutcomeKind:
@@ -195,28 +229,45 @@ def _change(standing: Standing, differences: Floats) -> tuple[float, Interval]:
     return float(np.expm1(sign * size.center)), Interval(low=low, high=high, level=LEVEL)
 
 
-def _answer(standing: Standing) -> Outcome:
-    stand = _read(standing)
-    left = np.flatnonzero(stand.left)
-    if len(left) != 1:
-        return replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing))
-    commit = int(left[0]) + 1
-    # If it was never measured, the nearest slower commit represents it.
-    change, interval = _change(standing, _rounds(standing, commit if len(_rounds(standing, commit)) > 1 else stand.bad))
+def _answer(standing: Standing, pairs: Sequence[Floats]) -> Outcome:
+    """Name the suspect if it is slower than each of its parents; otherwise say what these rounds show."""
+    suspect = _suspect(standing)
+    if not pairs:
+        lost = standing.state.commit_range.outside[standing.name(suspect + 1)]
+        names = {"commit": standing.short(suspect + 1), "parent": standing.short(standing.with_outside[lost])}
+        note = because(SearchReason.PARENT_LOST, **names)
+        return replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing), notes=(note,))
+    nearest = min(pairs, key=lambda differences: float(differences.mean()))
+    change, interval = _change(standing, nearest)
+    name, rounds = standing.short(suspect + 1), len(nearest)
+    if not all(_is_slower(standing, differences) for differences in pairs):
+        note = because(
+            SearchReason.PARENT_ALIKE,
+            commit=name,
+            repetitions=rounds,
+            change=change,
+            low=interval.low,
+            high=interval.high,
+            visible=_visible(standing, mean_difference(nearest)),
+        )
+        return replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing), notes=(note,))
     culprit = Culprit(
-        commit=standing.name(commit),
+        commit=standing.name(suspect + 1),
         posterior=None,
         relative_change=change,
         confidence_interval=interval,
         improvement=standing.seeks_improvement,
     )
-    outcome = _outcome(standing, OutcomeKind.CULPRIT)
-    return replace(outcome, culprits=(culprit,), notes=tuple(_levels_between(standing, stand, commit)))
+    notes = (
+        because(SearchReason.CHANCE_OF_ERROR, commit=name, repetitions=rounds, chance=level(standing)),
+        *_levels_between(standing, suspect + 1),
+    )
+    return replace(_outcome(standing, OutcomeKind.CULPRIT), culprits=(culprit,), notes=notes)
 
 
-def _levels_between(standing: Standing, stand: _Stand, named: int) -> Iterator[Reason]:
+def _levels_between(standing: Standing, named: int) -> Iterator[Reason]:
     """Report levels between those of the ends: the commit that the source names, and the remaining step."""
-    source = _read(standing, moving=True)
+    stand, source = _read(standing), _read(standing, moving=True)
     first = int(np.flatnonzero(source.left)[0]) + 1
     if source.target is None and first != named:
         differences = _rounds(standing, source.bad) - _rounds(standing, source.good)
@@ -244,7 +295,8 @@ def _suspects(standing: Standing) -> tuple[Suspect, ...]:
 def partial_outcome(standing: Standing) -> Outcome:
     """Return the candidates that the tests so far left."""
     outcome = _outcome(standing, OutcomeKind.BUDGET_SPENT)
-    return replace(outcome, suspects=_suspects(standing) if standing.state.phase is Phase.SEARCH else ())
+    is_searched = standing.state.phase in (Phase.SEARCH, Phase.CONFIRM)
+    return replace(outcome, suspects=_suspects(standing) if is_searched else ())
 
 
 def suspects(standing: Standing) -> tuple[str, ...]:
@@ -255,18 +307,19 @@ def suspects(standing: Standing) -> tuple[str, ...]:
 
 def progress(standing: Standing) -> Progress:
     """Report the progress. Every test costs the same; those of the ends and of the rest remain."""
-    state, is_searching = standing.state, standing.state.phase is Phase.SEARCH
-    stand = _read(standing)
-    left = stand.left if is_searching else standing.prior > 0
-    tests = tests_left(standing.reach, standing.usable, left) + (not is_searching)
-    made = 0 if stand.target is None else len(_rounds(standing, stand.target))
+    state, stand = standing.state, _read(standing)
+    is_reproduced = state.phase in (Phase.SEARCH, Phase.CONFIRM)
+    left = stand.left if is_reproduced else standing.prior > 0
+    tests = 1 + tests_left(standing.reach, standing.usable, left) + (not is_reproduced)
+    measured = [] if stand.target is None else [_rounds(standing, stand.target)]
+    made = min(map(len, _against_parents(standing) if state.phase is Phase.CONFIRM else measured), default=0)
     ends = _outcome(standing, OutcomeKind.BUDGET_SPENT)
     return Progress(
         phase=state.phase,
         executions=standing.executions,
         entropy_bits=float(np.log2(max(int(np.count_nonzero(left)), 1))),
         expected_executions=2 * (tests * state.settings.repetitions - made),
-        relative_change=None if is_searching else ends.relative_change,
-        confidence_interval=None if is_searching else ends.confidence_interval,
+        relative_change=None if is_reproduced else ends.relative_change,
+        confidence_interval=None if is_reproduced else ends.confidence_interval,
         failing=len(standing.skipped),
     )
