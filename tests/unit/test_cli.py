@@ -22,7 +22,7 @@ from perf_culprit.commands.declared import Command
 from perf_culprit.commands.setup_requests import Formats
 from perf_culprit.progress import doing
 from perf_culprit.read.results.result_formats import READERS
-from tests.support.goldens import FOLDER
+from tests.support.goldens import FOLDER, golden
 from tests.support.measurements import measured_json
 
 LEVELS = {"parse": 0.004, "render": 0.02}
@@ -176,6 +176,16 @@ def test_formats_lists_those_that_a_name_is_part_of(capsys: pytest.CaptureFixtur
     assert main(["formats", "hyperfin"]) == 0
     assert main(["formats", "hiperfine"]) == 2
     assert "did you mean hyperfine? perf-culprit formats" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", ["load/hey.txt", "load/siege.txt", "timeit/timeit.txt", "numbers/loop.txt"])
+def test_files_of_one_nameless_series_are_compared(
+    results: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("monday.txt", "today.txt"):
+        (results / name).write_bytes(golden(file))
+    assert main(["compare", "monday.txt", "today.txt"]) == 0
+    assert "nothing could be compared" not in capsys.readouterr().out
 
 
 def test_the_threshold_of_other_tools_is_a_key(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

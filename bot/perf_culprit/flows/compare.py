@@ -342,6 +342,7 @@ def compare_files(
         config=config,
         base_commit=base_commit,
         reference=stands_for,
+        files={Path(file).stem for file in (*request.baseline, *request.target) if Path(file).is_file()},
         **second_measurement(request, as_configured),
     )
 
@@ -376,12 +377,14 @@ def compare_runs(
     confirm_baseline: Sequence[Run] = (),
     merge: Merge | None = None,
     reference: Reference | None = None,
+    files: Collection[str] = frozenset(),
 ) -> Report:
     """Compare a run with its baseline. `accepted`: the changes between them that somebody accepted.
 
     `merge`: the run measures GitHub's merge of a pull request. `reference`: the commit of the baseline's measurement.
+    `files`: the names of the files of both sides, without their endings.
     """
-    runs, run = named_alike(tests_apart(baseline, run), run)
+    runs, run = named_alike(tests_apart(baseline, run), run, files)
     commits = {each.commit for each in runs}
     stated = commits.pop() if len(commits) == 1 else None
     if reference is not None and stated not in (None, reference.commit):

@@ -268,6 +268,19 @@ def test_names_that_both_sides_have_are_kept(tmp_path: Path) -> None:
     assert named_alike(*read) == read
 
 
+def test_one_benchmark_that_only_its_file_names_is_compared() -> None:
+    latency = Metric(name="latency", unit="ms", direction=Direction.LOWER_IS_BETTER)
+
+    def of(name: str) -> Run:
+        return Run(benchmarks=tuple(Benchmark.of(name=name, metric=each, samples=(1.0,)) for each in (TIME, latency)))
+
+    before, after = named_alike([of("monday"), of("tuesday")], of("today"), {"monday", "tuesday", "today"})
+    assert {each.name for run in (*before, after) for each in run.benchmarks} == {"today"}
+    for others in ({"monday"}, set[str]()):
+        assert named_alike([of("monday")], of("today"), others) == ((of("monday"),), of("today"))
+    assert named_alike([of("a")], of("a"), {"a"}) == ((of("a"),), of("a"))
+
+
 def test_what_names_its_benchmarks_is_not_renamed(tmp_path: Path) -> None:
     entry = '[{"name": "parse", "unit": "s", "value": 1.5}]'
     read = (

@@ -1,7 +1,7 @@
 """Merging of the results of several files into one run."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -32,14 +32,32 @@ from perf_culprit.read.results.timers import PLAIN_VALUE
 NAME = "numbers"
 
 
-def named_alike(baseline: Sequence[Run], target: Run) -> tuple[tuple[Run, ...], Run]:
-    """Give all plain numbers of both sides one name, if the sides hold nothing else and share no name."""
+def named_alike(
+    baseline: Sequence[Run], target: Run, files: Collection[str] = frozenset()
+) -> tuple[tuple[Run, ...], Run]:
+    """Give all plain numbers of both sides one name, if the sides hold nothing else and share no name.
+
+    The only benchmark of a file that nothing but the file names gets the target's name. `files`: their names.
+    """
     names = {benchmark.name for run in baseline for benchmark in run.benchmarks}
+    of_target = {benchmark.name for benchmark in target.benchmarks}
+    if (
+        len(of_target) == 1
+        and len(names) == len(baseline)
+        and not names & of_target
+        and names | of_target <= set(files)
+    ):
+        (name,) = of_target
+        return tuple(_with_name(run, name) for run in baseline), target
     everything = chain(target.benchmarks, *(run.benchmarks for run in baseline))
     plain = all(benchmark.metric == PLAIN_VALUE for benchmark in everything)
     if not plain or any(benchmark.name in names for benchmark in target.benchmarks):
         return tuple(baseline), target
     return tuple(map(_as_one, baseline)), _as_one(target)
+
+
+def _with_name(run: Run, name: str) -> Run:
+    return structs.replace(run, benchmarks=tuple(structs.replace(each, name=name) for each in run.benchmarks))
 
 
 def _as_one(run: Run) -> Run:
