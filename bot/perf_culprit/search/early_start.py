@@ -5,15 +5,11 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.model.minimum_effect import reaches
-from perf_culprit.search.cost import expected_executions
-from perf_culprit.search.odds import ODDS_20, ODDS_100
+from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_view import SMALL_RANGE, Standing
 
 QUIET_ANALYSIS: Final = 2  # executions per end after which a machine is accepted as quiet
-EARLY_ANALYSIS: Final = 4  # executions per end after which overwhelming evidence starts an expensive search
-START: Final = 1.0  # log BF at which a cheap search starts; nothing is named before the odds are 20
-CHEAP: Final = 0.2  # share of the budget that a search may cost for that
-FEW: Final = 30  # executions that are cheap whatever the budget
+START: Final = 1.0  # log BF at which a search starts; nothing is named before the odds are 20
 CONTRADICTED: Final = -0.1  # log BF; a single execution of each end is no evidence: 0
 
 
@@ -36,12 +32,8 @@ def seems_quiet(standing: Standing) -> bool:
 
 
 def begins_early(standing: Standing, log_bf: float) -> bool:
-    """Whether to start: a cheap search once a change is likely, any other once the evidence is overwhelming."""
-    counts = standing.samples.counts(standing.reach.size + 1)
-    needed = expected_executions(standing, optimistic=True)
-    if needed < max(CHEAP * standing.state.settings.budget_executions, FEW):
-        return min(log_bf, standing.model.log_change) > START
-    return min(counts[0], counts[-1]) >= EARLY_ANALYSIS and log_bf > ODDS_100 and needed <= standing.left
+    """Whether to start: a change is likely by the ends, and by all executions."""
+    return min(log_bf, standing.model.log_change) > START
 
 
 def is_premature(standing: Standing) -> bool:

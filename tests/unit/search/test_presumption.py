@@ -1,41 +1,21 @@
 """When a search begins before its ends are settled, and when it goes back to them."""
 
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from perf_culprit.model.bisection import Purpose
 from perf_culprit.search import early_start
 from perf_culprit.search.search_view import Standing
 from tests.unit.search.test_standing import ENDS, searched
 
-DEAR = 100  # executions: more than a fifth of the budget
 
-
-@pytest.mark.parametrize(
-    ("rounds", "log_bf", "begins"),
-    [
-        ([("g", "c4")] * 2, 5.0, True),
-        ([("g", "c4")] * 2, 4.5, False),
-        ([("g", "c4"), ("g",)], 5.0, False),
-        ([("g", "c4"), ("c4",)], 5.0, False),
-    ],
-)
-def test_a_dear_search_begins_early_by_overwhelming_evidence_of_both_ends(
-    monkeypatch: pytest.MonkeyPatch, rounds: Sequence[tuple[str, ...]], log_bf: float, begins: bool
+@pytest.mark.parametrize(("log_bf", "log_change", "begins"), [(1.1, 1.1, True), (1.0, 5.0, False), (5.0, 1.0, False)])
+def test_a_search_begins_early_if_the_ends_and_all_executions_speak_for_a_change(
+    log_bf: float, log_change: float, begins: bool
 ) -> None:
-    monkeypatch.setattr(early_start, "expected_executions", lambda *_, **__: DEAR)
-    where = searched(*((Purpose.REPRODUCE, commits) for commits in rounds))
-    assert bool(early_start.begins_early(where, log_bf)) is begins
-
-
-def test_a_search_that_cannot_be_paid_does_not_begin_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    where = searched(ENDS, ENDS)
-    for needed, begins in ((where.left, True), (where.left + 1, False)):
-        monkeypatch.setattr(early_start, "expected_executions", lambda *_, needed=needed, **__: needed)
-        assert early_start.begins_early(where, 5.0) is begins
+    stub = SimpleNamespace(model=SimpleNamespace(log_change=log_change))
+    assert early_start.begins_early(cast(Standing, stub), log_bf) is begins
 
 
 @pytest.mark.parametrize(
