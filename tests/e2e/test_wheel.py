@@ -108,7 +108,7 @@ def test_the_demo_tells_its_story_and_leaves_its_files(demo: Demo) -> None:
         return
     # A noisy machine may leave the commit or the method open, but must not name another.
     diagnosis = report["diagnosis"]
-    commits = run_git(demo.folder / "work" / "repository", "log", "--format=%H %s", "main..fold-accents").splitlines()
+    commits = run_git(demo.folder / "work" / "textkit", "log", "--format=%H %s", "main..fold-accents").splitlines()
     (culprit,) = (line.split()[0] for line in commits if "Fold accents" in line)
     assert diagnosis["commit"] in {None, culprit}
     assert {one["service"] for one in diagnosis["services"]} == {"statistics", "import", "search", "print"}
@@ -121,9 +121,9 @@ def test_the_dashboard_of_the_demo_shows_its_history(demo: Demo, tmp_path: Path)
     folder = demo.folder / "dashboard"
     if "no dashboard: " in demo.told:
         assert not folder.exists()
-        branch = run_git(demo.folder / "work" / "repository", "rev-list", "--reverse", "main..fold-accents").split()
+        branch = run_git(demo.folder / "work" / "textkit", "rev-list", "--reverse", "main..fold-accents").split()
         repository = DemoRepository(
-            work=demo.folder / "work" / "repository",
+            work=demo.folder / "work" / "textkit",
             remote=demo.folder / "work" / "remote.git",
             main=(),
             branch=tuple(branch),
