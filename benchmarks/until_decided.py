@@ -18,12 +18,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.truth.files import write_results
 from benchmarks.truth.recordings import Suite, read_suites
 from benchmarks.truth.verbs import perf_culprit
-from benchmarks.truth.with_measure import simulated
-from perf_culprit.measure.runner import Commands
-from perf_culprit.model.run import Run
+from benchmarks.truth.with_measure import SimulatedWorkplace, simulated
 from perf_culprit.stats.ragged import Floats
 from tests.support.git_repository import chain, import_commits, init_repository
 
@@ -38,33 +35,17 @@ class Ended(NamedTuple):
     suspected: bool
 
 
-class Recorded:
-    """A replacement for `measure.workplace.Workplace` whose executions are the recorded ones, in their order."""
+class Replayed:
+    """A job whose executions are the recorded ones, in their order."""
 
-    commands = Commands(run="recorded")
-
-    def __init__(self, samples: Floats, folder: Path, *, slow: str, change: float) -> None:
+    def __init__(self, samples: Floats) -> None:
         self.executions = 0
-        self._samples, self._folder, self._slow, self._change = samples, folder, slow, change
+        self._samples = samples
 
-    def reading(self, read: object) -> "Recorded":
-        self._read = read
-        return self
-
-    def prepare(self, commit: str) -> None:
-        """Do nothing: there is nothing to build."""
-
-    def tree(self, _commit: str) -> Path:
-        return self._folder
-
-    def execute(self, commit: str, **_: object) -> tuple[Path, Run]:
-        times = self._samples[:, self.executions].copy()
+    def execute(self, samples: int) -> Floats:
+        times: Floats = self._samples[:, self.executions, :samples]
         self.executions += 1
-        if commit == self._slow:
-            times[0] *= 1 + self._change
-        path = self._folder / f"{self.executions}.json"
-        write_results(path, times)
-        return path, self._read(path)  # type: ignore[operator]
+        return times
 
 
 def ended(samples: Floats, change: float) -> Ended:
@@ -72,9 +53,10 @@ def ended(samples: Floats, change: float) -> Ended:
         folder = Path(name)
         init_repository(folder / "repository")
         base, head = import_commits(folder / "repository", chain("c", 2)).values()
-        workplace = Recorded(samples, folder, slow=head, change=change)
+        job = Replayed(samples)
+        workplace = SimulatedWorkplace(job, folder, slow=head, effect=change, samples=samples.shape[2])
         rounds = min(samples.shape[1] // 4, MOST_ROUNDS)
-        with simulated(workplace):  # type: ignore[arg-type]
+        with simulated(workplace):
             text = perf_culprit(
                 "measure", "--repo", str(folder / "repository"), "--commits", base, head, "--run", "recorded",
                 "--output", str(folder / "out"), "--until-decided", "--warmup", "0", "--rounds", str(rounds),
@@ -85,7 +67,7 @@ def ended(samples: Floats, change: float) -> Ended:
         )
         report = json.loads((folder / "report.json").read_bytes())
     verdicts = {one["verdict"] for one in report["findings"]}
-    return Ended(workplace.executions, report["conclusion"], bool(verdicts & {"suspected", "regression"}))
+    return Ended(job.executions, report["conclusion"], bool(verdicts & {"suspected", "regression"}))
 
 
 def draws(suites: dict[str, Suite], size: int, count: int, change: float) -> Iterator[tuple[float, Ended]]:
