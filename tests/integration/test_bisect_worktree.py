@@ -348,7 +348,7 @@ def test_a_benchmark_that_cannot_be_traced_is_searched_without(
     hashes = measured_repository(repository, commits)
     code, answer = bisect(repository, good=hashes["c0"], bad=hashes["c3"], run=f"{sys.executable} bench.py")
     assert (code, answer["outcome"]) == (0, "not_reproduced")
-    assert "does not know what the benchmark executes" in capsys.readouterr().err
+    assert "does not know which functions the benchmark executes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [("--prior", "uniform"), ("--engine", "weighted"), ("--metric", "size:value")])

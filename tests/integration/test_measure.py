@@ -77,15 +77,6 @@ def test_what_prints_no_results_can_be_timed(repository: Path, capsys: pytest.Ca
     assert measure(repository, "--rounds", "1", "--output", str(repository.parent / "out"), run=timed) in (0, 1)
 
 
-def test_uncommitted_changes_are_said_not_to_be_measured(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    measure(repository, "--dry-run")
-    assert "uncommitted" not in capsys.readouterr().err
-    file = next(path for path in repository.iterdir() if path.is_file())
-    file.write_text(f"{file.read_text()}\n")
-    measure(repository, "--dry-run")
-    assert "uncommitted changes are not measured" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(("delay", "is_said"), [(0.04, False), (0.3, True)])
 def test_a_busy_machine_is_told_after_the_first_round(
     delay: float,

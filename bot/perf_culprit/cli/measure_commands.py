@@ -59,7 +59,6 @@ def _since_reference(asked: Measure) -> tuple[str, str]:
 
 def measure(asked: Measure) -> int:
     from perf_culprit.flows.measurement import measure_commits, measure_plan
-    from perf_culprit.git.revisions import has_uncommitted_changes
 
     config = chosen_config(asked)
     if asked.reference is not None:
@@ -67,8 +66,6 @@ def measure(asked: Measure) -> int:
     if not asked.commits:
         asked = asked.replaced(commits=_event_revisions(asked.repository))
     plan = measure_plan(asked, config=config, say=say, environ=os.environ)
-    if has_uncommitted_changes(asked.repository):
-        warn("uncommitted changes are not measured: commits are")
     if asked.flagged is not None and not plan.names:
         why = "nothing is suspected" if asked.minutes or config.confirm.budget else "confirm.budget is 0"
         say(f"{asked.flagged}: {why}, so nothing is measured")

@@ -69,11 +69,6 @@ def shallow_commits(repository: Path) -> tuple[str, ...]:
     return tuple(path.read_text(encoding="ascii").split()) if path.exists() else ()
 
 
-def has_uncommitted_changes(repository: Path) -> bool:
-    """Whether a file that git knows differs from HEAD."""
-    return bool(run_git(repository, "status", "--porcelain", "--untracked-files=no"))
-
-
 def has_sha1_names(repository: Path) -> bool:
     return run_git(repository, "rev-parse", "--show-object-format").strip() == b"sha1"
 
