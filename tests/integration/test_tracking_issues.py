@@ -133,7 +133,7 @@ def test_a_regression_gets_one_issue_with_all_that_is_needed(mainline: Mainline)
     for number in (2, 3):
         assert f"`main{number}`" in body  # the commits since the last good run, with their subjects
     assert "`main1`" not in body
-    assert re.search(r"\| \*\*\+\d+(\.\d)?", body)
+    assert re.search(r"\| \S+\s\*\*\+\d+(\.\d)?", body)
     assert body.rstrip().endswith("cc @octo-org/perf")
     assert body.count("@") == 1
 

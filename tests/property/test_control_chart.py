@@ -75,12 +75,14 @@ def test_any_numbers_have_an_answer(target: list[float], run: list[float], load:
 
     baseline = stored(made(run), made(run[::-1]), made(run))
     judgement = judge(baseline, made(target), settings=PolicySettings())
-    (finding,) = judgement.findings
     report = build_report(judgement, baseline=baseline, target=made(target), settings=SETTINGS)
-    stored_finding = replace(finding, drawn=UNSET)
-    assert decode_report(encode_report(report), place="report").findings[0] == stored_finding
-    assert words_of(finding.reason)
-    assert finding.score is None or 0 <= finding.score <= 1
+    decoded = decode_report(encode_report(report), place="report").findings
+    # The load may be a finding of its own.
+    assert 1 <= len(judgement.findings) <= 2
+    for finding, one in zip(judgement.findings, decoded, strict=True):
+        assert one == replace(finding, drawn=UNSET)
+        assert words_of(finding.reason)
+        assert finding.score is None or 0 <= finding.score <= 1
 
 
 @pytest.mark.slow  # a rate needs trials

@@ -109,8 +109,8 @@ def test_runs_and_counter_tables_are_judged_by_compare(capsys: pytest.CaptureFix
     assert "shop · threads utilisation" in capsys.readouterr().out
     for detector in ("control_chart", "rule_ensemble"):
         ends = ["--baseline", "old-counters.json", "--target", "slower-counters.json"]
-        assert main(["compare", "--paired", *ends, "--detector", detector]) in {0, 1}
-        assert detector in capsys.readouterr().out
+        assert main(["compare", "--paired", *ends, "--detector", detector, "--json", "report.json"]) in {0, 1}
+        assert json.loads(Path("report.json").read_text())["settings"]["detector"] == detector
 
 
 def test_a_sweep_is_ranked_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
