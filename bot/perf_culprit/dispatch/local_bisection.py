@@ -216,11 +216,12 @@ def _tried(
             executed |= functions
         runs.append(run or _first_run(workplace, commit))
         require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
-    means = means_of(plan.commands.run, plan.tool)
-    if means is PYTHON and why is None:
-        why = TraceError("its Python left no list of them", next_step="let it end without os._exit or a signal")
-    if is_traced and not executed and why is not None and means in {None, PYTHON}:
-        say(f"the prior does not know which functions the benchmark executes: {why.message} ({why.next_step})")
+    if is_traced and not executed:
+        means = means_of(plan.commands.run, plan.tool)
+        if why is None and means is PYTHON:
+            why = TraceError("its Python left no list of them", next_step="let it end without os._exit or a signal")
+        if why is not None and means in {None, PYTHON}:
+            say(f"the prior does not know which functions the benchmark executes: {why.message} ({why.next_step})")
     key, metric = choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric, say=say)
     return key, metric, executed
 

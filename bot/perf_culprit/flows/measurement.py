@@ -68,7 +68,7 @@ TRACE_BUDGETS: Final = 5
 FEWEST_TRACED: Final = 10
 # Executions whose time is kept for that trace once something got or looks worse: two more, as an execution may take
 # longer than those before. A trace that would take more than half of the minutes is given up for the rounds.
-KEPT_FOR_TRACE: Final = 12
+KEPT_FOR_TRACE: Final = FEWEST_TRACED + 2
 # The share of its time that an execution waits for a processor: below .01 on an idle machine, .3 with four busy
 # processes on two cores.
 BUSY: Final = 0.1
@@ -151,6 +151,7 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
     commands, tool = shell_commands(config, asked)
     commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
     usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
+    environ = environ or {}
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
     names = asked.only
     if asked.flagged is not None and (minutes := asked.minutes or config.confirm.budget):
@@ -167,9 +168,8 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
         analyses=planned_looks(rounds, proven=config.proven) if asked.until_decided else (rounds,),
         names=names,
         part=part,
-        is_indexed=asked.trace == AUTO and not names and part is None and is_default_push(environ or {}),
+        is_indexed=asked.trace == AUTO and not names and part is None and is_default_push(environ),
     )
-    environ = environ or {}
     # Two commits that a person names are measured, even if they are one.
     is_asked = config.affected == "documents" and not (asked.affected or "GITHUB_EVENT_NAME" in environ)
     if config.affected == "off" or is_asked or names or part is not None:
@@ -298,7 +298,7 @@ class _Measurement:
         # The rounds' own part of the time.
         self._rounds_limit = self._limit * (1 - TRACE_SHARE * (plan.asked.trace == AUTO))
         # A second measurement has as many rounds.
-        self._pace = Pace(deadline=self._began + self._rounds_limit / (1 + plan.asked.confirm))
+        self._pace = Pace(deadline=self._deadline)
         self._lines: Mapping[str, str] = {}
         self._keeps_for_trace = False
         self._is_decided = False
@@ -338,9 +338,8 @@ class _Measurement:
         """Trace which methods each benchmark runs, if no stored run knows it or the newest that does is too old."""
         side = self._sides[-1]
         index = stored_index(self._plan.asked.repository, side.commit, config=self._config)
-        left = self._began + self._limit - time.monotonic()
-        each = side.run.cost.seconds / max(side.run.cost.executions, 1)
-        if index is None or index or left < FEWEST_TRACED * each:
+        left = self._left_seconds
+        if index is None or index or left < FEWEST_TRACED * self._execution_seconds:
             return
         self._say("tracing which methods each benchmark runs")
         begun = time.monotonic()
@@ -373,7 +372,7 @@ class _Measurement:
         names = () if report is None else flagged(report)
         if not names:
             return
-        left, each = self._began + self._limit - time.monotonic(), self._execution_seconds
+        left, each = self._left_seconds, self._execution_seconds
         if left < FEWEST_TRACED * each:
             self._untraced(because(Caveat.NO_TIME_TO_TRACE, left=max(left, 0.0), each=each), output)
             return
@@ -388,6 +387,15 @@ class _Measurement:
             self._untraced(because(Caveat.NOT_TRACED, why=f"{type(error).__name__}: {error}"[:300]), output)
 
     @property
+    def _deadline(self) -> float:
+        """When the rounds end. A second measurement gets as much time."""
+        return self._began + self._rounds_limit / (1 + self._plan.asked.confirm)
+
+    @property
+    def _left_seconds(self) -> float:
+        return self._began + self._limit - time.monotonic()
+
+    @property
     def _execution_seconds(self) -> float:
         costs = [side.run.cost for side in self._sides]
         return sum(cost.seconds / max(cost.executions, 1) for cost in costs) / len(costs)
@@ -398,7 +406,7 @@ class _Measurement:
         kept = KEPT_FOR_TRACE * self._execution_seconds
         if self._keeps_for_trace and kept <= self._limit / 2:
             self._rounds_limit = min(self._rounds_limit, self._limit - kept)
-            self._pace.deadline = self._began + self._rounds_limit / (1 + self._plan.asked.confirm)
+            self._pace.deadline = self._deadline
 
     def _traced(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         checkouts = {side.name: side.checkout for side in self._sides}
@@ -422,13 +430,11 @@ class _Measurement:
             self._add_impact()
 
     def _add_impact(self) -> None:
-        baseline, target = self._sides
-        index = stored_index(self._plan.asked.repository, baseline.commit, config=self._config)
-        (file,) = self._diagnoses
-        if index:
+        index = stored_index(self._plan.asked.repository, self._sides[0].commit, config=self._config)
+        measured = {one.name for one in self._sides[-1].run.benchmarks}
+        for file in self._diagnoses if index else ():
             comparison = decode_tree_comparison(file.read_bytes(), place=str(file))
-            measured = {one.name for one in target.run.benchmarks}
-            replace_file(file, encode_tree_comparison(with_impact(comparison, index, measured=measured)))
+            replace_file(file, encode_tree_comparison(with_impact(comparison, index or {}, measured=measured)))
 
     def _untraced(self, why: Reason, output: Path) -> None:
         self._say(f"not traced: {sentence(why)}")

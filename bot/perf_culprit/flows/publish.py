@@ -25,6 +25,7 @@ from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.command_answers import ready_lines
 from perf_culprit.say.comment import check_texts, loudest_first, render_markdown
 from perf_culprit.say.comparison import PageOptions
+from perf_culprit.say.inert import repository_name
 from perf_culprit.say.report_parts import remarks
 
 # Conclusions that count as "something changed".
@@ -108,8 +109,7 @@ def _speaks(report: Report, config: Config) -> bool:
 
 def published_results(repository: Path, *, number: int, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the bot's results in a pull request: Markdown, one entry per comment."""
-    address = (git.web_address(repository) or "").split("/")[-2:]
-    name = environ.get("GITHUB_REPOSITORY") or "/".join(address)
+    name = environ.get("GITHUB_REPOSITORY") or repository_name(git.web_address(repository) or "")
     if not name:
         raise UsageError(
             "its remote is on no known host", place=str(repository), next_step="set GITHUB_REPOSITORY to OWNER/NAME"

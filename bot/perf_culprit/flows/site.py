@@ -25,6 +25,7 @@ from perf_culprit.model.reason import Reason, SeriesReason, left_out_reasons
 from perf_culprit.model.series import Commit, Dashboard, KeptPanel, Manifest, NamedCulprit, Panel
 from perf_culprit.progress import doing
 from perf_culprit.say.dashboard import dashboard_files
+from perf_culprit.say.inert import repository_name
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.store.ancestry import line_of
 from perf_culprit.store.opening import OF_SEARCHES, open_history, stored_bisections, suite_names
@@ -189,7 +190,7 @@ def _dashboard(
         panels=tuple(panels),
         changes=changes,
         standing=standing(panels, changes, commits, around.line),
-        name="/".join(url.split("/")[-2:]) if url else repository.resolve().name,
+        name=repository_name(url) if url else repository.resolve().name,
         repository_url=url,
         notes=notes,
     )

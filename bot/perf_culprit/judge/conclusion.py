@@ -40,9 +40,7 @@ def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = No
     elif any(finding.verdict is Verdict.SUSPECTED for finding in findings):
         present.add(Conclusion.NO_CHANGE)
     tested = {quantity(finding.unit) for finding in findings if finding.verdict is not Verdict.UNTESTED}
-    if any(quantity(finding.unit) not in tested for finding in findings):
-        present.add(Conclusion.INCONCLUSIVE)
-    if any(finding.is_other_load for finding in findings):
+    if any(finding.is_other_load or quantity(finding.unit) not in tested for finding in findings):
         present.add(Conclusion.INCONCLUSIVE)
     if any(finding.is_of_other_benchmark for finding in findings):
         present.add(Conclusion.NOT_COMPARABLE)

@@ -58,7 +58,7 @@ from perf_culprit.say.finding_tables import (
     outside_title,
 )
 from perf_culprit.say.headlines import headline, next_step, took, untested_words, within
-from perf_culprit.say.inert import Safe
+from perf_culprit.say.inert import Safe, repository_name
 from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities
 from perf_culprit.say.reason_text import component, worded
 from perf_culprit.say.render_terminal import render_terminal, terminal
@@ -144,7 +144,7 @@ def head_line(options: PageOptions) -> tuple[Footer, ...]:
     url, number = options.repository_url, options.pull_request
     if url is None or not options.date:
         return ()
-    parts: list[Text] = [Link(Prose("/".join(url.split("/")[-2:])), url)]
+    parts: list[Text] = [Link(Prose(repository_name(url)), url)]
     if number is not None:
         parts.append(Link(Safe(f"#{number}"), f"{url}/pull/{number}"))
     return (Footer(parts=(*parts, Safe(options.date))),)

@@ -60,6 +60,11 @@ def own(template: str, *values: Safe | int) -> Safe:
     return Safe(template.format(*(f"{value:,}" if isinstance(value, int) else value for value in values)))
 
 
+def repository_name(url: str) -> str:
+    """Return owner and name from the address of a repository's page; empty for an empty one."""
+    return "/".join(url.split("/")[-2:])
+
+
 def unbroken(number: str) -> Safe:
     """Return our own number with its unit or sign, kept on one line."""
     return Safe(number.replace(" ", NO_BREAK))
