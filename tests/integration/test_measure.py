@@ -70,6 +70,38 @@ def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.Capture
     assert "execution" not in (out / "log.txt").read_text()
 
 
+def test_uncommitted_changes_are_measured_as_they_are(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "own").write_text("7000000")
+    assert measure(repository, "--rounds", "3", commits=("HEAD", "."), run="cat own 2>/dev/null || echo 1000000") == 0
+    assert "variant (as committed → with uncommitted changes)" in capsys.readouterr().out
+    sides = [written(repository, name) for name in ("baseline", "target")]
+    assert [set(one["benchmarks"][0]["samples"]) for one in sides] == [{1000000}, {7000000}]
+    assert run_git(repository, "status", "--porcelain") == "?? own"
+
+
+@pytest.mark.parametrize("run", [None, 'cat built; test "$PERF_CULPRIT_VARIANT"'])
+def test_variants_of_one_commit_have_builds_of_their_own(
+    repository: Path, capsys: pytest.CaptureFixture[str], run: str | None
+) -> None:
+    variants = [f"--variant={name}={text}" for name, text in (("a.1", "echo 1000000"), ("b", "echo  3000000"))]
+    out = str(repository.parent / "out")
+    options = ["--repo", str(repository), "--rounds", "3", "--output", out, "--build", "$PERF_CULPRIT_VARIANT > built"]
+    assert main(["measure", *variants, *options, *(["--run", run] if run else [])]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "variant (a.1=echo 1000000 → b=echo 3000000)" in shown
+    sides = [written(repository, name) for name in ("baseline", "target")]
+    assert [set(one["benchmarks"][0]["samples"]) for one in sides] == [{1000000}, {3000000}]
+    assert main(["measure", *variants[::-1], *options, *(["--run", run] if run else []), "--resume"]) == 2
+
+
+@pytest.mark.parametrize("options", [["--variant", "a=true"], ["--variant", "true"], ["--variant", "a="]])
+def test_one_variant_or_none_is_refused(
+    repository: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure(repository, *options, commits=("HEAD",)) == 2
+    assert "--variant" in capsys.readouterr().err
+
+
 def test_what_prints_no_results_can_be_timed(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert measure(repository, "--output", str(repository.parent / "out"), run="echo hello") != 0
     assert "--run \"bash -c '(time COMMAND) 2>&1'\"" in capsys.readouterr().err

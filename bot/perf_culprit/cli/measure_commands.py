@@ -63,7 +63,7 @@ def measure(asked: Measure) -> int:
     config = chosen_config(asked)
     if asked.reference is not None:
         asked = asked.replaced(commits=_since_reference(asked))
-    if not asked.commits:
+    if not asked.commits and not asked.variant:
         asked = asked.replaced(commits=_event_revisions(asked.repository))
     plan = measure_plan(asked, config=config, say=say, environ=os.environ)
     if asked.flagged is not None and not plan.names:

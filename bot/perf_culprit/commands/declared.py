@@ -175,6 +175,13 @@ def as_part(text: str) -> str:
     return text
 
 
+def as_variant(text: str) -> str:
+    name, _, value = text.partition("=")
+    if not (name and value and name.replace("-", "_").replace(".", "_").isidentifier()):
+        raise ValueError(f"{text!r} is not NAME=TEXT, such as 'new=./bench --fast'")
+    return text
+
+
 def quantities(text: str) -> list[str]:
     return [as_quantity(one.strip()) for one in text.split(",")]
 

@@ -17,6 +17,7 @@ from perf_culprit.commands.declared import (
     as_minutes,
     as_part,
     as_seconds,
+    as_variant,
     count,
     positive,
 )
@@ -58,8 +59,17 @@ class Measure(
         tuple[str, ...],
         Option(
             "--commits REV ...",
-            "the baseline, then the targets (default in a GitHub job: what its event added to, its checkout); one "
-            "alone is for the stored history",
+            "the baseline, then the targets (default in a GitHub job: what its event added to, its checkout). One "
+            "alone is for the stored history. . is the working tree",
+        ),
+    ] = ()
+    variant: Annotated[
+        tuple[str, ...],
+        Option(
+            "--variant NAME=TEXT ...",
+            "measure variants of one commit, the baseline first: TEXT is the command, or $PERF_CULPRIT_VARIANT for "
+            "--run and --build",
+            convert=as_variant,
         ),
     ] = ()
     reference: Annotated[

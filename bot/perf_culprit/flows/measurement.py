@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replace_commands
 from pathlib import Path
 from shutil import rmtree
@@ -40,7 +40,7 @@ from perf_culprit.machine.this_machine import Say, TracePlan, this_machine
 from perf_culprit.machine.trace_means import trace
 from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
-from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, FILLER_VARIABLE, Commands, ExecutionError
+from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, FILLER_VARIABLE, VARIANT_VARIABLE, Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, drawn_round
 from perf_culprit.model.accuracy import Foresight
@@ -48,7 +48,7 @@ from perf_culprit.model.count import is_built, is_exact
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.reason import Caveat, Reason, because
 from perf_culprit.model.report import Conclusion, Report, decode_tree_comparison, encode_tree_comparison
-from perf_culprit.model.run import HARNESS, Cost, Environment, Part, Run, Unreached
+from perf_culprit.model.run import HARNESS, VARIANT, Cost, Environment, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
@@ -60,6 +60,8 @@ EXECUTIONS: Final = 2  # per side in a round
 FIRST_EXCLUSION: Final = 2
 COUNT_ROUNDS: Final = 1  # counts and sizes repeat; the second execution of each side shows that they do
 LOG_NAME: Final = "log.txt"
+WORKING_TREE: Final = "."
+UNCOMMITTED: Final = ("as committed", "with uncommitted changes")
 # `--trace auto` keeps this share of the minutes for traces.
 TRACE_SHARE: Final = 0.1
 # Budgets of a commit that traces may take together: levels of both commits, samples of both, the baseline once more.
@@ -82,7 +84,8 @@ class MeasurePlan:
 
     With `until_decided`, it adds rounds until an interim analysis decides all metrics. `analyses`: the rounds after
     which a change can be proven. `names`: measure only these benchmarks; all if it is empty.
-    `is_indexed`: see to an index of each benchmark's methods.
+    `is_indexed`: see to an index of each benchmark's methods. `variants`: by commit, what distinguishes the sides
+    besides their commits.
     """
 
     asked: Measure
@@ -94,6 +97,7 @@ class MeasurePlan:
     part: Part | None = None
     unreached: Unreached | None = None
     is_indexed: bool = False
+    variants: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_reached(self) -> bool:
@@ -121,6 +125,7 @@ class MeasurePlan:
             "--tool": self.tool,
             "--metric": self.commands.count,
             "--also": self.commands.also,
+            **({"--variant": self.asked.variant} if self.asked.variant else {}),
             **({"--flagged": self.names} if self.names else {}),
             **({"--harness": self.asked.harness} if self.asked.harness else {}),
             **({"--part": self.asked.part, "--list": self.asked.list_command} if self.part else {}),
@@ -148,8 +153,12 @@ class Measured:
 
 
 def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[str, str] | None = None) -> MeasurePlan:
+    asked, variants = _with_ends(asked)
     commands, tool = shell_commands(config, asked)
     commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
+    if asked.variant:
+        texts = (one.partition("=")[2] for one in asked.variant)
+        commands = replace_commands(commands, variants=dict(zip(asked.commits, texts, strict=True)))
     usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
     environ = environ or {}
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
@@ -168,13 +177,42 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
         analyses=planned_looks(rounds, proven=config.proven) if asked.until_decided else (rounds,),
         names=names,
         part=part,
+        variants=variants,
         is_indexed=asked.trace == AUTO and not names and part is None and is_default_push(environ),
     )
     # Two commits that a person names are measured, even if they are one.
     is_asked = config.affected == "documents" and not (asked.affected or "GITHUB_EVENT_NAME" in environ)
-    if config.affected == "off" or is_asked or names or part is not None:
+    if config.affected == "off" or is_asked or names or part is not None or asked.variant:
         return plan
     return _of_changes(plan, config=config, say=say, environ=environ)
+
+
+def _with_ends(asked: Measure) -> tuple[Measure, Mapping[str, str]]:
+    """Give the working tree and each variant a commit of its own; return what distinguishes the sides, by commit."""
+    repository = asked.repository
+    if not asked.variant:
+        if WORKING_TREE not in asked.commits:
+            return asked, {}
+        ends = tuple(_commit(repository, one) for one in asked.commits)
+        labels = dict(zip(ends, (UNCOMMITTED[one == WORKING_TREE] for one in asked.commits), strict=True))
+        # Without a change, the working tree is its own commit.
+        return asked.replaced(commits=ends), labels if len(labels) == len(ends) else {}
+    if len(asked.commits) > 1 or len(asked.variant) < 2:
+        message = "--variant compares two or more variants of one commit"
+        step = "give --variant at least twice, the baseline first, and at most one commit"
+        raise UsageError(message, place="--variant", next_step=step)
+    (revision,) = asked.commits or ("HEAD",)
+    commit = _commit(repository, revision)
+    (tree,) = git.tree_names(repository, [commit])
+    labels = {
+        git.unnamed_commit(repository, str(tree), parent=commit, message=f"variant {number}: {one}"): one
+        for number, one in enumerate(asked.variant, start=1)
+    }
+    return asked.replaced(commits=tuple(labels), run=asked.run or f'eval "${VARIANT_VARIABLE}"'), labels
+
+
+def _commit(repository: Path, revision: str) -> str:
+    return git.working_tree(repository) if revision == WORKING_TREE else git.resolve_commit(repository, revision)
 
 
 # Other events store a run, or somebody requested it: measure everything.
@@ -726,7 +764,7 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     environment = machine_environment()
     run = Run(suite=config.suite, job=job, environment=environment, unreached=plan.unreached, seed=drawn_seed())
     sides = tuple(
-        MeasuredSide(file=asked.output / f"{name}.json", commit=commit, run=run)
+        MeasuredSide(file=asked.output / f"{name}.json", commit=commit, run=_marked(run, plan.variants.get(commit)))
         for name, commit in zip(names, commits, strict=True)
     )
     if asked.resume and plan.is_reached:
@@ -736,6 +774,11 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
         more = 0 < side.rounds < plan.rounds
         side.run = replace(side.run, analyses=max(side.run.analyses, len(plan.analyses)) + more)
     return sides
+
+
+def _marked(run: Run, variant: str | None) -> Run:
+    mark = Environment(components={VARIANT: variant} if variant else {})
+    return replace(run, environment=run.environment.merged(mark))
 
 
 def undecided(report: Report) -> int:

@@ -40,6 +40,7 @@ from perf_culprit.git.objects import (
     read_blobs,
     read_commit,
     remote_branch,
+    unnamed_commit,
     write_commit,
 )
 from perf_culprit.git.revisions import (
@@ -67,6 +68,7 @@ from perf_culprit.git.revisions import (
     tags,
     tree_names,
     web_address,
+    working_tree,
     worktrees,
 )
 from perf_culprit.model.run import FULL_HASH

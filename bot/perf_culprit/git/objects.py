@@ -262,17 +262,22 @@ def write_commit(
 
 def grafted(repository: Path, commit: str, changes: Sequence[FileChange]) -> str:
     """Create a commit on `commit` with these changes, on no branch; equal arguments give the same commit."""
-    people = {f"GIT_{who}_{what}": "perf-culprit" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2000-01-01T00:00:00Z")
     gone = [f"0 {'0' * len(commit)}\t{change.old_path}" for change in changes if change.status == "R"]
     put = [f"{one.mode if one.blob else 0} {one.blob or '0' * len(commit)}\t{one.path}" for one in changes]
     listed = "".join(f"{line}\0" for line in (*gone, *put)).encode(errors="surrogateescape")
     with temporary_folder() as folder:
-        own = {"GIT_INDEX_FILE": f"{folder}/index", **people, **dates}
+        own = {"GIT_INDEX_FILE": f"{folder}/index"}
         run_git(repository, "read-tree", commit, environment=own)
         run_git(repository, "update-index", "-z", "--index-info", stdin=listed, environment=own)
         tree = run_git(repository, "write-tree", environment=own).decode().strip()
-        made = run_git(repository, "commit-tree", tree, "-p", commit, "-m", "other benchmarks", environment=own)
+    return unnamed_commit(repository, tree, parent=commit, message="other benchmarks")
+
+
+def unnamed_commit(repository: Path, tree: str, *, parent: str, message: str) -> str:
+    """Create a commit on no branch; equal arguments give the same commit."""
+    people = {f"GIT_{who}_{what}": "perf-culprit" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2000-01-01T00:00:00Z")
+    made = run_git(repository, "commit-tree", tree, "-p", parent, "-m", message, environment={**people, **dates})
     return made.decode().strip()
 
 

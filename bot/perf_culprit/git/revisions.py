@@ -1,6 +1,7 @@
 """Query commits, and manage worktrees of single commits."""
 
 import re
+import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -8,7 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.errors import UsageError
+from perf_culprit.files import temporary_folder
 from perf_culprit.git.command import GitError, run_git
+from perf_culprit.git.objects import unnamed_commit
 
 # Queries about commits. `revision` is a user's text; `commit` is a full hash returned by this module.
 
@@ -179,6 +182,26 @@ def add_worktree(repository: Path, path: Path, commit: str, *, checkout: bool = 
     )
     if not checkout:
         run_git(path, "read-tree", "HEAD")
+
+
+def working_tree(repository: Path) -> str:
+    """Create a commit of the files as they are now, on HEAD and on no branch; equal files give the same commit.
+
+    It holds new files that git does not ignore. The index and all references stay as they are.
+    """
+    head = head_commit(repository)
+    place = run_git(repository, "rev-parse", "--path-format=absolute", "--git-path", "index")
+    index = Path(place.decode(errors="surrogateescape").removesuffix("\n"))
+    with temporary_folder() as folder:
+        if index.exists():
+            shutil.copy2(index, folder / "index")
+        # `write-tree` compares files that are as new as the index once more, and so runs filters as well.
+        own, filters = {"GIT_INDEX_FILE": f"{folder}/index"}, _without_own_filters(repository)
+        options = ("--all", "--", ":/")
+        run_git(repository, "add", *options, environment=own, config=filters, timeout_seconds=CHECKOUT_TIMEOUT_SECONDS)
+        tree = run_git(repository, "write-tree", environment=own, config=filters).decode().strip()
+    (unchanged,) = tree_names(repository, [head])
+    return head if tree == unchanged else unnamed_commit(repository, tree, parent=head, message="uncommitted changes")
 
 
 def _without_own_filters(repository: Path) -> list[tuple[str, str]]:

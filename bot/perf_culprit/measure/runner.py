@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +40,7 @@ COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
 FILLER_VARIABLE: Final = "PERF_CULPRIT_FILLER"  # lengthens the environment
 BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"  # the requested ones, one per line
+VARIANT_VARIABLE: Final = "PERF_CULPRIT_VARIANT"
 
 TOKEN_NAMES: Final = ("GITHUB_TOKEN", "GH_TOKEN")
 # A commit's code may be untrusted. It gets no credentials, no inputs of the action, and none of the files with which a
@@ -86,7 +87,8 @@ class Commands:
     """Shell commands (`sh -e`), run in a commit's worktree. A command that exceeds its time limit is ended.
 
     `environment` names variables of ours that are never withheld. With a `count` (a quantity), that is the result of a
-    run, not the command's output. `also` are additional quantities.
+    run, not the command's output. `also` are additional quantities. `variants`: by commit, the text in
+    $PERF_CULPRIT_VARIANT of its commands.
     """
 
     run: str
@@ -96,6 +98,7 @@ class Commands:
     build_timeout_seconds: float = 3600.0
     count: str | None = None
     also: tuple[str, ...] = ()
+    variants: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -171,7 +174,7 @@ class Runner:
         fault = run_command(
             self.commands.build,
             directory=tree,
-            environment=self._environment(**{COMMIT_VARIABLE: commit}),
+            environment=self._environment(commit),
             log=self._log,
             timeout_seconds=self.commands.build_timeout_seconds,
             confined=self._confined,
@@ -254,7 +257,7 @@ class Runner:
             fault = run_command(
                 command,
                 directory=tree,
-                environment=self._environment(**{**variables, COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}),
+                environment=self._environment(commit, **{**variables, OUTPUT_VARIABLE: str(written)}),
                 log=self._log,
                 timeout_seconds=self.commands.run_timeout_seconds,
                 standard_output=standard_output,
@@ -266,7 +269,9 @@ class Runner:
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
         return written if _has_content(written) else printed
 
-    def _environment(self, **own: str) -> dict[str, str]:
+    def _environment(self, commit: str, **own: str) -> dict[str, str]:
+        variant = self.commands.variants.get(commit)
+        own |= {COMMIT_VARIABLE: commit} if variant is None else {COMMIT_VARIABLE: commit, VARIANT_VARIABLE: variant}
         return child_environment(self._environ, named=self.commands.environment, **own)
 
     def failed(self, what: str, commit: str, kind: FailureKind, fault: str, *, hint: str = "") -> BotError:

@@ -91,7 +91,8 @@ Build = Callable[[Path, str], None]
 class Trees:
     """The worktrees of one session. `build(folder, commit)` is called once for each content; it may raise.
 
-    Without a build `command` the files are as in git, and the `cache` is not used.
+    Without a build `command` the files are as in git, and the `cache` is not used. Variants (`Commands.variants`) have
+    worktrees and builds of their own.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Trees:
         *,
         build: Build,
         command: str | None,
+        variants: Mapping[str, str] | None = None,
         cache: BuildCache | None = None,
         kept: int = KEPT_WORKTREES,
     ) -> None:
@@ -108,6 +110,7 @@ class Trees:
         self._folder = folder
         self._build = build
         self._command = command
+        self._variants = variants or {}
         self._cache = None if command is None else cache
         self._kept = kept
         self._paths: OrderedDict[str, Path] = OrderedDict()
@@ -151,7 +154,7 @@ class Trees:
                     place=str(self._repository),
                     next_step="fetch the whole history (actions/checkout: `fetch-depth: 0`)",
                 )
-            self._names[commit] = name
+            self._names[commit] = f"{name} {self._variants[commit]}" if commit in self._variants else name
         return self._names[commit]
 
     def _add(self, tree: str, commit: str) -> Path:
@@ -358,6 +361,7 @@ def open_workplace(
                 folder,
                 build=runner.build,
                 command=commands.build,
+                variants=commands.variants,
                 cache=None if cache is None else BuildCache(folder=cache.resolve()),
             )
             try:

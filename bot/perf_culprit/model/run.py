@@ -88,6 +88,7 @@ HARDWARE_COMPONENTS = ("cpu", "architecture", "os")
 PACKAGE_SEPARATOR = ":"
 # The commit whose benchmarks ran on another commit's code.
 HARNESS: Final = "harness"
+VARIANT: Final = "variant"  # what else distinguishes two measurements, on purpose
 # Names of one machine among many alike, or of one measurement; they do not affect the results.
 HOST: Final = "host"
 BOOT: Final = "boot"  # one start of the machine

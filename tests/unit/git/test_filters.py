@@ -46,3 +46,12 @@ def test_a_worktree_obeys_the_filters_of_a_person_and_git_lfs(
     run_git(repository, "config", "--file", str(file), "filter.f.required", "true")
     git.add_worktree(repository, folder / "tree", git.head_commit(repository))
     assert (folder / "tree/x.bin").read_text() == content
+
+
+@pytest.mark.usefixtures("lfs")
+def test_a_commit_of_the_working_tree_runs_no_filter_of_the_repository(repository: Path, tmp_path: Path) -> None:
+    run_git(repository, "config", "filter.f.clean", f"touch {tmp_path}/ran")
+    (repository / "x.bin").write_text("uncommitted")
+    commit = git.working_tree(repository)
+    assert run_git(repository, "show", f"{commit}:x.bin") == "uncommitted"
+    assert not (tmp_path / "ran").exists()

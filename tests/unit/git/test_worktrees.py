@@ -60,3 +60,28 @@ def test_folders_that_are_gone_are_forgotten(repository: Path, tmp_path: Path) -
     (tmp_path / "w").rename(tmp_path / "elsewhere")
     git.prune_worktrees(repository)
     assert git.worktrees(repository) == (repository,)
+
+
+def test_a_commit_of_the_working_tree_leaves_index_and_references_alone(repository: Path) -> None:
+    import_commits(repository, {"one": []})
+    run_git(repository, "checkout", "--quiet", "one")
+    head = git.head_commit(repository)
+    (repository / ".gitignore").write_text("*.log\n")
+    (repository / "one.txt").write_text("staged")
+    run_git(repository, "add", "one.txt")
+    (repository / "one.txt").write_text("later")
+    (repository / "x.log").write_text("")
+    before = run_git(repository, "status", "--porcelain"), run_git(repository, "for-each-ref")
+    (repository / "folder").mkdir()
+    commit = git.working_tree(repository / "folder")
+    assert run_git(repository, "show", f"{commit}:one.txt") == "later"
+    assert run_git(repository, "ls-tree", "--name-only", commit).split() == [".gitignore", "one.txt"]
+    assert git.parents(repository, commit) == (head,)
+    assert git.working_tree(repository) == commit
+    assert (run_git(repository, "status", "--porcelain"), run_git(repository, "for-each-ref")) == before
+
+
+def test_an_unchanged_working_tree_is_its_head(repository: Path) -> None:
+    import_commits(repository, {"one": []})
+    run_git(repository, "checkout", "--quiet", "one")
+    assert git.working_tree(repository) == git.head_commit(repository)
