@@ -108,12 +108,16 @@ def is_missing(quantity: str) -> str | None:
         return None
     program, *_ = METHODS[quantity].command
     if shutil.which(program) is None:
-        return f"{program} is not installed (package {PACKAGES.get(program, program)})"
+        return _not_installed(program)
     if quantity == Count.IO_BYTES and not Path("/proc/self/io").exists():
         return "this system does not count a process's reads and writes (/proc/self/io)"
     if quantity == Count.INSTRUCTIONS_U and not _has_counter():
         return "this machine shows no hardware counters (most virtual ones do not; use instructions)"
     return None
+
+
+def _not_installed(program: str) -> str:
+    return f"{program} is not installed (package {PACKAGES.get(program, program)})"
 
 
 @cache
@@ -164,6 +168,12 @@ def times(execution: Execution) -> tuple[Benchmark, ...]:
 
 # The sizes of files in a built checkout.
 
+# Of `size:PATTERN:NAME`, at the levels with which files are compressed once and sent often; each file by itself.
+COMPRESSORS: Final[Mapping[str, tuple[str, ...]]] = {
+    "gzip": ("gzip", "-9", "-n", "-c"),
+    "brotli": ("brotli", "-c"),
+    "zstd": ("zstd", "-19", "-q", "-c"),
+}
 MOST_ENTRIES: Final = 1_000_000  # files and folders; a `node_modules` has a tenth
 
 
@@ -174,12 +184,16 @@ class WeighingError(Exception):
 def weigh(tree: Path, pattern: str) -> int:
     """Sum the bytes of the files that the shell pattern matches, and of files in folders that it matches.
 
-    `**` is any number of folders. Links are not followed: neither they nor their targets count, so nothing outside
-    `tree` does. Two names of one file count once.
+    A pattern that ends with `:gzip`, `:brotli` or `:zstd` sums what these compress each file to. `**` is any number of
+    folders. Links are not followed: neither they nor their targets count, so nothing outside `tree` does. Two names of
+    one file count once.
     """
+    pattern, compressor = _compressor(pattern)
     parts = PurePosixPath(pattern).parts
     if not parts or parts[0] == "/" or ".." in parts:
         raise WeighingError(f"{pattern} is not in the checkout")
+    if compressor and shutil.which(compressor[0]) is None:
+        raise WeighingError(_not_installed(compressor[0]))
     weights: dict[tuple[int, int], int] = {}
     seen = 0
     for folder, names, files in os.walk(_literal(tree, parts)):
@@ -193,10 +207,31 @@ def weigh(tree: Path, pattern: str) -> int:
             if _matches((*above, name), parts):
                 status = os.lstat(f"{folder}/{name}")
                 if stat.S_ISREG(status.st_mode):
-                    weights[status.st_dev, status.st_ino] = status.st_size
+                    size = _compressed(Path(folder, name), compressor) if compressor else status.st_size
+                    weights[status.st_dev, status.st_ino] = size
     if not weights:
         raise WeighingError(f"no file is called {pattern} after the build and the run")
     return sum(weights.values())
+
+
+def _compressor(pattern: str) -> tuple[str, tuple[str, ...]]:
+    """The pattern of files, and the command that compresses them; an empty one for none."""
+    files, _, name = pattern.rpartition(":")
+    return (files, COMPRESSORS[name]) if files and name in COMPRESSORS else (pattern, ())
+
+
+def _compressed(file: Path, command: tuple[str, ...]) -> int:
+    """The bytes that the command makes of the file. A link that replaced the file meanwhile is not followed."""
+    size = 0
+    with (
+        open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), "rb") as content,  # noqa: PTH123 - a descriptor
+        subprocess.Popen(command, stdin=content, stdout=subprocess.PIPE) as process,
+    ):
+        for chunk in iter(lambda: process.stdout.read(1 << 16) if process.stdout else b"", b""):
+            size += len(chunk)
+    if process.returncode:
+        raise WeighingError(f"{command[0]} cannot compress {file.name}")
+    return size
 
 
 def _literal(tree: Path, parts: Sequence[str]) -> Path:

@@ -1,5 +1,7 @@
 """The weight of files in a checkout. Files outside of it do not count."""
 
+import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,25 @@ def tree(tmp_path: Path) -> Path:
 )
 def test_a_pattern_is_the_sum_of_its_files(tree: Path, pattern: str, size: int) -> None:
     assert weigh(tree, pattern) == size
+
+
+def test_files_weigh_what_a_server_sends(tree: Path) -> None:
+    (tree / "dist/a-1.whl").write_bytes(text := bytes(range(256)) * 100)
+    alone = [len(zlib.compress(one, 9, wbits=31)) for one in (text, b"x" * 20)]
+    assert weigh(tree, "dist/*.whl:gzip") == pytest.approx(sum(alone), rel=0.05)
+    (tree / "dist/odd:gzip").write_bytes(b"x" * 9)
+    assert weigh(tree, "dist/odd:*") == 9
+
+
+def test_a_missing_compressor_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(WeighingError, match="brotli is not installed"):
+        weigh(tree, "dist:brotli")
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")
+def test_zstd_weighs_less_than_the_file(tree: Path) -> None:
+    assert 0 < weigh(tree, "other/a.whl:zstd") < 100
 
 
 @pytest.mark.parametrize("pattern", ["dist/*.zip", "nowhere/*", "*.whl", "dist/a-1.whl/x"])
