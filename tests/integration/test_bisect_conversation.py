@@ -121,7 +121,7 @@ def test_counts_find_the_culprit(conversation: Conversation, tmp_path: Path, met
     answer = conversation.answer(asked)
     assert f"{conversation.commits[f'c{STEP}'][:7]}`" in answer.splitlines()[0], answer
     assert "introduced the regression: +60" in answer.splitlines()[0]
-    assert "Benchmark: `command`, `instructions`." in answer
+    assert "Benchmark: the command's `instructions`." in answer
     assert "metric instructions" in answer
     assert ("its time (`result`) confirms it" in answer) is confirmed
 

@@ -723,6 +723,34 @@ def test_times_of_a_quiet_machine_need_no_counts(repository: Path, run: str, out
 
 
 @pytest.mark.usefixtures("counting")
+def test_auto_times_a_command_that_waits_by_the_clock(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hashes = measured_repository(repository, line(9, step_at=CULPRIT, high=4000))
+    state = repository.parent / "state.json"
+    ends, run = {"good": hashes["c0"], "bad": hashes["c8"]}, "read -r v < value; sleep 0.0$((v / 20))"
+    code, answer = bisect(repository, "--metric", "auto", "--state", str(state), **ends, run=run)
+    assert (code, [one["commit"] for one in answer["culprits"]]) == (0, [hashes["c5"]])
+    assert (answer["benchmark"], answer["metric"]) == ("command", "time")
+    (line_of_auto,) = (text for text in capsys.readouterr().err.splitlines() if "auto: " in text)
+    assert "auto: command (time) first: the command waits" in line_of_auto
+    assert "then instructions, counted only if 24 executions do not decide" in line_of_auto
+    assert line_of_auto.partition("auto: ")[2] in state.with_suffix(".log").read_text()
+    assert "--metric auto" in answer["command"]
+
+
+@pytest.mark.usefixtures("counting")
+def test_auto_says_why_nothing_is_counted(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("perf_culprit.measure.quantities_of_commands.shutil.which", lambda _: None)
+    hashes = measured_repository(repository, line(9, step_at=CULPRIT))
+    assert bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c8"])[0] == 0
+    output = capsys.readouterr().err
+    assert (
+        "auto: result (value) first: the command prints it; instructions cannot be counted: valgrind is not" in output
+    )
+
+
+@pytest.mark.usefixtures("counting")
 def test_git_runs_the_script(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashes = measured_repository(repository, line(9, step_at=CULPRIT))
     monkeypatch.setenv("PATH", f"{served_program().parent}:{os.environ['PATH']}")

@@ -226,7 +226,7 @@ class Bisect(
         Option(
             "--metric NAME",
             f"metric to follow, of several; of the whole command (docs/measure.md): {QUANTITIES}. "
-            "auto: search by instructions, confirm by time",
+            "auto: by time, and by instructions if a few executions do not decide",
         ),
     ] = None
     direction: Annotated[

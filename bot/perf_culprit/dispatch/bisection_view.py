@@ -14,11 +14,12 @@ from perf_culprit.model.bisection import (
     OutcomeKind,
     Sought,
 )
-from perf_culprit.model.count import Count
+from perf_culprit.model.count import AUTO, Count, is_exact
+from perf_culprit.model.counted_metric import key_of
 from perf_culprit.model.dispatch import Bisection, BisectionStep
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, SearchReason, because
-from perf_culprit.model.run import Direction, Metric
+from perf_culprit.model.run import TIME, Direction, Metric
 from perf_culprit.search.measured import measured_commits
 from perf_culprit.search.search import Search
 
@@ -47,7 +48,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
     metric = bisection.metric or Metric(name=key.metric, unit="", direction=Direction.UNKNOWN)
     notes, count = bisection.notes, bisection.commands.count
     is_same = not reaches(state.outcome.relative_change or 0.0, state.settings.minimum_effect)
-    if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
+    if count is not None and is_exact(count) and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
         notes += (because(SearchReason.SAME_COUNT, count=count),)
     notes += other_images(bisection)
     culprit = diagnosed_step(state.outcome, count)
@@ -91,7 +92,7 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
         "--run": commands.run,
         "--build": commands.build,
         "--benchmark": None if commands.count is not None else bisection.key.benchmark,
-        "--metric": bisection.key.metric,
+        "--metric": AUTO if bisection.key == key_of(TIME) else bisection.key.metric,
         "--direction": None if settings.sought is Sought.ANY else settings.sought.value,
         "--engine": settings.engine.value,
         "--repeat": str(settings.repetitions) if is_weighted else None,

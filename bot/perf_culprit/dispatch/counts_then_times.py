@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 from perf_culprit.model.bisection import CommitRange, Culprit, Outcome, SearchState, Sought
 from perf_culprit.model.count import Count
-from perf_culprit.model.counted_metric import key_of, metric_of
+from perf_culprit.model.counted_metric import key_of, metric_of, timed_quantity
 from perf_culprit.model.dispatch import Bisection, ByTime
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
@@ -144,5 +144,5 @@ def _started(bisection: Bisection, times: ByTime, commit_range: CommitRange, *, 
 
 def _by_times(bisection: Bisection, times: ByTime, search: SearchState) -> Bisection:
     """Measure times from now on, without the earlier search's dispatches: they are over and no longer needed."""
-    commands = replace(bisection.commands, count=None)
+    commands = replace(bisection.commands, count=timed_quantity(times.key))
     return replace(bisection, key=times.key, metric=times.metric, commands=commands, search=search, dispatches=())

@@ -32,12 +32,13 @@ from perf_culprit.errors import BotError, UsageError
 from perf_culprit.explain.tracer.traced_command import executed_functions
 from perf_culprit.explain.tracer.tracer_fault import TraceError
 from perf_culprit.files import read_limited
+from perf_culprit.judge.judged_times import of_one_time
 from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
 from perf_culprit.machine.this_machine import Say, this_machine
 from perf_culprit.machine.trace_means import PYTHON, means_of, reached_python
-from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.measure.runner import Commands, ExecutionError, NoSamplesError
 from perf_culprit.measure.workplace import Workplace
-from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark
+from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark, shown_key
 from perf_culprit.model.bisection import (
     BisectionReport,
     ChangeFacts,
@@ -52,11 +53,13 @@ from perf_culprit.model.bisection import (
     StoredNoise,
 )
 from perf_culprit.model.bisection_files import BisectSession, decode_session
-from perf_culprit.model.count import is_built, is_exact, quantity_of
+from perf_culprit.model.count import Count, is_built, is_exact, quantity_of
+from perf_culprit.model.counted_metric import timed_quantity
 from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep, ByTime
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.run import NO_COST, Direction, Metric, MetricKey, Run
+from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import machine_environment
 from perf_culprit.search.added_budget import with_budget
 from perf_culprit.search.expected_cost import executions_for, forecast
@@ -74,12 +77,16 @@ MOST_STATE_BYTES: Final = 256 << 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectPlan:
-    """The request, completed by the configuration. `profiling`: None if the culprit is not diagnosed."""
+    """The request, completed by the configuration. `profiling`: None if the culprit is not diagnosed.
+
+    `auto` says what follows a search by times whose metric is chosen here; None: the request names the metric.
+    """
 
     asked: Bisect
     commands: Commands
     tool: str
     profiling: Profiling | None = None
+    auto: str | None = None
 
     @property
     def sought(self) -> Sought:
@@ -132,6 +139,7 @@ def search_here(
             settings = _settings_of(plan, config, metric)
             _require_same(session, settings, candidates=candidates, plan=plan)
             state, executed = with_budget(session.search, plan.asked.executions or 0), session.executed
+        plan = _measuring(plan, key)
         bisection = Bisection(
             id=(session and session.id) or uuid.uuid4().hex,
             key=key,
@@ -183,6 +191,12 @@ def _settings_of(plan: BisectPlan, config: Config, metric: Metric | None = None)
     )
 
 
+def _measuring(plan: BisectPlan, key: MetricKey) -> BisectPlan:
+    """The plan with the quantity of the metric that `auto` chose: the command may print none."""
+    count = plan.commands.count if plan.auto is None else timed_quantity(key)
+    return replace(plan, commands=replace(plan.commands, count=count))
+
+
 def state_file(plan: BisectPlan) -> Path:
     """Return the named state file, or one in the git folder, where neither status nor commits include it."""
     asked = plan.asked
@@ -207,7 +221,9 @@ def _tried(
     """
     runs, executed = list[Run](), frozenset[tuple[str, str]]()
     why: TraceError | None = None
-    for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
+    ends = {"good": candidates.commit_range.good, "bad": candidates.commit_range.bad}
+    workplace = workplace if plan.auto is None else _printing_or_timing(workplace, ends["good"])
+    for name, commit in ends.items():
         say(f"try the {name} commit {commit[:12]}")
         workplace.prepare(commit)
         run = None
@@ -222,8 +238,39 @@ def _tried(
             why = TraceError("its Python left no list of them", next_step="let it end without os._exit or a signal")
         if why is not None and means in {None, PYTHON}:
             say(f"the prior does not know which functions the benchmark executes: {why.message} ({why.next_step})")
-    key, metric = choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric, say=say)
+    good, bad = runs
+    computes: Mapping[MetricKey, bool] = {}
+    if plan.auto is not None:
+        good, bad, computes = of_one_time(*(_repeated(workplace, commit) for commit in ends.values()))
+    key, metric = choose_metric(good, bad, benchmark=plan.asked.benchmark, metric=plan.asked.metric, say=say)
+    if plan.auto is not None:
+        line = f"auto: {shown_key(key)} first: {_TIME_OF[computes.get(key)]}; {plan.auto}"
+        say(line)
+        workplace.remark(line)
     return key, metric, executed
+
+
+_TIME_OF: Final[Mapping[bool | None, str]] = {
+    True: "the command only computes, and its processor time varies least",
+    False: "the command waits, which its processor time does not show",
+    None: "the command prints it",
+}
+
+
+def _printing_or_timing(workplace: Workplace, commit: str) -> Workplace:
+    """Return the workplace; if the command prints no samples, one that times the whole command."""
+    workplace.prepare(commit)
+    try:
+        _first_run(workplace, commit)
+    except NoSamplesError:
+        return workplace.executing(replace(workplace.commands, count=Count.CPU_TIME))
+    return workplace
+
+
+def _repeated(workplace: Workplace, commit: str) -> Run:
+    """Several executions of a commit that ran before: its first one may have waited for the disk."""
+    rounds = range(1, FIRST_TRIES + 1)
+    return join_executions([(commit, _first_run(workplace, commit)) for _ in rounds], rounds=rounds)
 
 
 def _traced_run(
@@ -264,7 +311,7 @@ def _first_run(workplace: Workplace, commit: str) -> Run:
         try:
             return workplace.execute(commit)[1]
         except ExecutionError as error:
-            if error.kind is not FailureKind.CRASHED:
+            if error.kind is not FailureKind.CRASHED or isinstance(error, NoSamplesError):
                 raise
     return workplace.execute(commit)[1]
 
@@ -282,7 +329,7 @@ def _begun(
     has_prior = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
     is_traced = has_prior and not is_built(plan.commands.count)
     key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
-    blocks = () if stored is None else _blocks(stored, candidates, key, plan, say)
+    blocks = () if stored is None else _blocks(stored, candidates, key, _measuring(plan, key), say)
     commit_range, settings = candidates.commit_range, _settings_of(plan, config, metric)
     facts = prior_facts(plan.asked.repository, commit_range, plan.prior, traced)
     search = Search.start(commit_range, settings=settings, prior=prior_from(commit_range, facts), stored=blocks)

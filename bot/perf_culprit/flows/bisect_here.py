@@ -37,6 +37,7 @@ from perf_culprit.search.added_budget import UNFINISHED
 
 TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
 FEW_EXECUTIONS: Final = 24  # executions of both ends by time, before anything is counted
+THEN_COUNTS: Final = f"then instructions, counted only if {FEW_EXECUTIONS} executions do not decide"
 
 
 def bisect_plan(asked: Bisect, *, config: Config) -> BisectPlan:
@@ -130,7 +131,10 @@ class _Auto:
             )
         self._config, self._say = config, say
         self._state = state_file(plan)
-        self._plan = plan.asking(metric=None, state=self._state)
+        self._missing = is_missing(Count.INSTRUCTIONS)
+        self._plan = replace(plan.asking(metric=None, state=self._state), auto=THEN_COUNTS)
+        if self._missing is not None:
+            self._plan = replace(self._plan, auto=cannot_count(Count.INSTRUCTIONS, self._missing))
         self._begun = time.monotonic()
 
     def answer(self) -> BisectionReport:
@@ -138,14 +142,13 @@ class _Auto:
         ends = self._search(self._plan.asking(executions=min(FEW_EXECUTIONS, wanted), record=False))
         if ends.outcome.kind not in UNFINISHED:
             return ends
-        why = is_missing(Count.INSTRUCTIONS)
-        if why is None:
+        if self._missing is None:
             try:
                 return self._search(self._counting(), by_time=self._state)
             except ExecutionError as error:
                 note = by_time(uncountable(Count.INSTRUCTIONS, error))
         else:
-            note = by_time(cannot_count(Count.INSTRUCTIONS, why))
+            note = by_time(cannot_count(Count.INSTRUCTIONS, self._missing))
         self._say(sentence(note))
         return _noted(self._search(self._plan.asking(resume=self._state, executions=wanted)), note)
 
@@ -158,7 +161,7 @@ class _Auto:
     def _counting(self) -> BisectPlan:
         """The search by counts: in the direction in which the ends' times differ, if they do."""
         plan, count = self._plan, Count.INSTRUCTIONS
-        return replace(plan, commands=replace(plan.commands, count=count)).asking(
+        return replace(plan, auto=None, commands=replace(plan.commands, count=count)).asking(
             metric=count.value,
             benchmark=None,
             direction=(direction_shown(resumed(self._state).search) or plan.sought).value,

@@ -1,6 +1,6 @@
 """The choice between a benchmark's two times in rounds: by the processor, or by the clock."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from statistics import median
@@ -39,14 +39,11 @@ def with_one_time(
     if baseline.source is not BaselineSource.PAIRED or len(baseline.runs) != 1:
         return baseline, target, {}
     before, others = baseline.runs[0], dict[MetricKey, OtherTime]()
-    earlier, later = ({entry.key: entry for entry in run.benchmarks} for run in (before, target))
+    earlier, later = _by_key(before), _by_key(target)
     for cpu, wall in _pairs(later):
         if not {cpu, wall} <= earlier.keys() or keep(cpu) or keep(wall):
             continue
-        sides = ((earlier, before), (later, target))
-        is_cpu = (
-            time == "cpu" if time != "auto" else _computes([_on_processor(of[cpu], of[wall], run) for of, run in sides])
-        )
+        is_cpu = time == "cpu" if time != "auto" else _computes(cpu, wall, before, target)
         if is_cpu is None:
             continue
         judged, other = (cpu, wall) if is_cpu else (wall, cpu)
@@ -54,6 +51,20 @@ def with_one_time(
         others[judged] = OtherTime(key=other, change=_middle(later[other]) / level - 1 if level else 0.0)
     shown = {other.key for other in others.values()}
     return replace(baseline, runs=(_without(before, shown),)), _without(target, shown), others
+
+
+def of_one_time(good: Run, bad: Run) -> tuple[Run, Run, Mapping[MetricKey, bool]]:
+    """Leave one time of each benchmark that has both: the processor's if it computes in both runs, else the clock's.
+
+    The mapping has the times that are left, and whether each of these benchmarks computes.
+    """
+    earlier, computes, others = _by_key(good), dict[MetricKey, bool](), set[MetricKey]()
+    for cpu, wall in _pairs(_by_key(bad)):
+        if {cpu, wall} <= earlier.keys():
+            is_cpu = bool(_computes(cpu, wall, good, bad))
+            computes[cpu if is_cpu else wall] = is_cpu
+            others.add(wall if is_cpu else cpu)
+    return _without(good, others), _without(bad, others), computes
 
 
 def with_other_time(finding: Finding, others: Mapping[MetricKey, OtherTime]) -> Finding:
@@ -74,6 +85,10 @@ def time_notes(others: Mapping[MetricKey, OtherTime]) -> Iterator[Reason]:
         yield because(Remark.JUDGED_BY_CLOCK, count=waiting)
 
 
+def _by_key(run: Run) -> Mapping[MetricKey, Benchmark]:
+    return {entry.key: entry for entry in run.benchmarks}
+
+
 def _pairs(benchmarks: Mapping[MetricKey, Benchmark]) -> Iterator[tuple[MetricKey, MetricKey]]:
     for key in benchmarks:
         wall = MetricKey(key.benchmark, TIME)
@@ -92,8 +107,9 @@ class _Share:
     is_known: bool
 
 
-def _computes(shares: Sequence[_Share]) -> bool | None:
+def _computes(cpu: MetricKey, wall: MetricKey, *sides: Run) -> bool | None:
     """Whether both sides only compute; None if nothing tells."""
+    shares = [_on_processor(of[cpu], of[wall], run) for run in sides for of in (_by_key(run),)]
     values = [share.value for share in shares]
     is_near = all(1 - MARGIN <= value <= 1 + MARGIN for value in values)
     if is_near and max(values) <= (1 + MARGIN) * min(values):

@@ -34,6 +34,10 @@ class ExecutionError(DataError):
         self.kind = kind
 
 
+class NoSamplesError(ExecutionError):
+    """The command ran, but its output has no samples. It may be a program, and not a benchmark."""
+
+
 # The user's commands for a commit, and their access to our environment.
 
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
@@ -164,6 +168,9 @@ class Runner:
         if self._confined:
             log.remark(_seen(commands, environ))
 
+    def remark(self, text: str) -> None:
+        self._log.remark(text)
+
     def executing(self, commands: Commands) -> "Runner":
         return Runner(commands, log=self._log, environ=self._environ)
 
@@ -280,7 +287,7 @@ class Runner:
         message = f"{what} {fault}" + (f"; its output ends with: {tail}" if tail else "")
         if self._log.tells_of_full_disk:
             return InfrastructureError(message, place=place, next_step=FREE_SPACE)
-        return ExecutionError(
+        return (NoSamplesError if hint else ExecutionError)(
             kind,
             message,
             place=place,

@@ -248,6 +248,10 @@ class Workplace:
         other._warm = self._warm
         return other
 
+    def remark(self, text: str) -> None:
+        """Write a line into the log of the commands."""
+        self._runner.remark(text)
+
     def prepare(self, commit: str) -> None:
         """Build the commit now, so that builds do not interrupt a round."""
         self._trees.of(commit)

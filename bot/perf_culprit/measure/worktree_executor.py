@@ -126,8 +126,11 @@ def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[Metri
 
 
 def _named(keys: Sequence[MetricKey]) -> str:
-    names = [shown_output(f"{key.benchmark} ({key.metric})".encode(errors="replace")) for key in keys]
-    return listed(names, most=LISTED)
+    return listed([shown_key(key) for key in keys], most=LISTED)
+
+
+def shown_key(key: MetricKey) -> str:
+    return shown_output(f"{key.benchmark} ({key.metric})".encode(errors="replace"))
 
 
 # The executor of a search on this machine: a job's round in worktrees, one execution after the other.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from perf_culprit.model.run import Metric
 
 BENCHMARK: Final = "command"  # the benchmark of every quantity: the whole command
-AUTO: Final = "auto"  # as a metric: search by instructions, confirm by time
+AUTO: Final = "auto"  # as a metric: by time, then by instructions, confirmed by time
 SIZE: Final = "size:"
 
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from perf_culprit.model.count import BENCHMARK, Count
-from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.model.run import TIME, Direction, Metric, MetricKey
 
 UNITS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -25,3 +25,8 @@ def metric_of(quantity: str) -> Metric:
 
 def key_of(quantity: str) -> MetricKey:
     return MetricKey(BENCHMARK, quantity)
+
+
+def timed_quantity(key: MetricKey) -> str | None:
+    """Return the quantity that measures this time; None if the command prints it. One execution gives both times."""
+    return Count.CPU_TIME if key in {key_of(Count.CPU_TIME), key_of(TIME)} else None

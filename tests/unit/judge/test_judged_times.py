@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import judge_run
 from perf_culprit.flows.measured_side import paired
+from perf_culprit.judge.judged_times import of_one_time
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import Report
@@ -108,3 +109,10 @@ def test_stored_runs_keep_both() -> None:
     runs = tuple(replace(side(1.0 + 0.001 * number), job=None) for number in range(6))
     report = judge_run(Baseline(runs=runs, source=BaselineSource.FILES), side(1.0), config=Config())
     assert {finding.key.metric for finding in report.findings} == {"cpu-time", "time"}
+
+
+@pytest.mark.parametrize(("asleep", "metric"), [(0.0, "cpu-time"), (0.5, "time")])
+def test_a_search_gets_one_of_the_two(asleep: float, metric: str) -> None:
+    good, bad, computes = of_one_time(side(1.0), side(1.2, asleep=asleep))
+    assert {entry.metric_name for run in (good, bad) for entry in run.benchmarks} == {metric}
+    assert [(key.metric, is_cpu) for key, is_cpu in computes.items()] == [(metric, not asleep)]
