@@ -250,16 +250,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Progress:
     """The state of a running search. `expected_executions`: how many are still expected; None before any result.
 
-    The search gives up on a change that is not reproduced after `most_executions`. `suspects`: the likeliest commits,
-    most likely first. During reproduction `relative_change` is the current one from good to bad. `failing`: the commits
-    that do not run.
+    `suspects`: the likeliest commits, most likely first. During reproduction `relative_change` is the current one from
+    good to bad. `failing`: the commits that do not run.
     """
 
     phase: Phase
     executions: int
     entropy_bits: float
     expected_executions: int | None = None
-    most_executions: int | None = None
     suspects: tuple[Suspect, ...] = ()
     relative_change: float | None = None
     confidence_interval: Interval | None = None

@@ -14,7 +14,8 @@ from perf_culprit.model.bisection import (
     OutcomeKind,
     Suspect,
 )
-from perf_culprit.model.run import FULL_HASH
+from perf_culprit.model.count import BENCHMARK, Count
+from perf_culprit.model.run import FULL_HASH, TIME, MetricKey
 from perf_culprit.say import bisection_words as phrases
 from perf_culprit.say.call_trees import culprit_nodes
 from perf_culprit.say.document import (
@@ -46,6 +47,7 @@ from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 T = TypeVar("T")
+PLAIN_NUMBERS: Final = MetricKey("result", "value")  # numbers without a name
 PLOT_WIDTH: Final = 31
 MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
@@ -155,8 +157,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
 
 def _reason(report: BisectionReport) -> Iterator[Node]:
     outcome, reason = report.outcome, Safe(phrases.reason_of(report))
-    benchmark = words("Benchmark: {}, {}.", Name(report.key.benchmark), Name(report.key.metric))
-    facts: list[Text] = [benchmark, *map(Safe, phrases.facts_of(report))]
+    facts: list[Text] = [words("Benchmark: {}.", _followed(report.key)), *map(Safe, phrases.facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         ends = (Name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
         search = words("To search there: the same with {} as the good and {} as the bad end.", *ends)
@@ -164,6 +165,18 @@ def _reason(report: BisectionReport) -> Iterator[Node]:
         yield paragraph(*facts)
     else:
         yield paragraph(reason, *facts)
+
+
+OF_COMMAND: Final = {Count.CPU_TIME: "processor time", TIME: "time by the clock"}
+
+
+def _followed(key: MetricKey) -> Text:
+    """Return the followed metric in words, where its names are ours."""
+    if key == PLAIN_NUMBERS:
+        return Safe("the number that the command prints")
+    if key.benchmark == BENCHMARK:
+        return words("the command's {}", Name(OF_COMMAND.get(key.metric, key.metric)))
+    return words("{}, {}", Name(key.benchmark), Name(key.metric))
 
 
 def _named(report: BisectionReport, culprit: Culprit) -> Text:

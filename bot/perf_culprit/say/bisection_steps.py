@@ -179,8 +179,7 @@ def _title(progress: Progress, seconds: float) -> str:
     title = f"{PHASES[progress.phase]}: "
     failing = f", {counted(progress.failing, 'commit')} cannot be run" if progress.failing else ""
     if progress.expected_executions is None:
-        most = "" if progress.most_executions is None else f" of {progress.most_executions:,} at most"
-        return f"{title}{counted(progress.executions, 'execution')}{most}{failing}"
+        return f"{title}{counted(progress.executions, 'execution')}{failing}"
     left = counted(max(1, round(2**progress.entropy_bits)), "commit")  # the number of equally likely commits
     expected = progress.executions + progress.expected_executions
     rest = seconds * progress.expected_executions / max(1, progress.executions)

@@ -119,8 +119,7 @@ def progress(standing: Standing) -> Progress:
         phase=state.phase,
         executions=standing.executions,
         entropy_bits=entropy_bits(standing) if is_searching else float(np.log2(standing.reach.size)),
-        expected_executions=_still_to_come(standing) if is_searching else None,
-        most_executions=None if is_searching else min(2 * LAST_ANALYSIS, state.settings.budget_executions),
+        expected_executions=_still_to_come(standing) if is_searching or ends is not None else None,
         suspects=_suspects(standing) if is_searching and state.phase is not Phase.RESIDUAL else (),
         relative_change=None if ends is None else ends.relative_change,
         confidence_interval=None if ends is None else ends.confidence_interval,
@@ -143,6 +142,8 @@ def _suspects(standing: Standing) -> tuple[Suspect, ...]:
 def _still_to_come(standing: Standing) -> int:
     """Predict the executions until the next decision that can end the search, from the measurements so far."""
     state = standing.state
+    if state.phase is Phase.REPRODUCE:  # a change that more executions do not show is given up
+        return min(expected_executions(standing), max(2 * LAST_ANALYSIS - standing.executions, 0), standing.left)
     if state.phase is Phase.CONFIRM:
         candidate = standing.positions[state.suspect or ""] - 1
         before, _ = standing.edges(candidate)

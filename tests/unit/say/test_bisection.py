@@ -334,3 +334,17 @@ def test_a_parent_outside_the_range_is_named(kind: OutcomeKind, note: Reason, he
     text = bisection_text(replace(REPORT, outcome=Outcome(kind=kind, notes=(note,))))
     assert text.startswith(headline)
     assert reason in text
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (MetricKey("result", "value"), "Benchmark: the number that the command prints."),
+        (MetricKey("command", "cpu-time"), "Benchmark: the command's processor time."),
+        (MetricKey("command", "time"), "Benchmark: the command's time by the clock."),
+        (MetricKey("command", "instructions"), "Benchmark: the command's instructions."),
+        (MetricKey("parse", "time"), "Benchmark: parse, time."),
+    ],
+)
+def test_what_was_followed_is_said_in_words(key: MetricKey, text: str) -> None:
+    assert text in bisection_text(replace(REPORT, key=key))

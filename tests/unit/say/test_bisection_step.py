@@ -133,14 +133,14 @@ def test_a_line_for_who_watches_has_bits_only_when_asked() -> None:
     ends = replace(
         PROGRESS,
         phase=Phase.REPRODUCE,
-        expected_executions=None,
-        most_executions=200,
+        expected_executions=50,
         suspects=(),
         relative_change=0.04,
         confidence_interval=interval,
     )
-    line = progress_line(ends).replace("\N{NO-BREAK SPACE}", " ")
-    assert line.startswith("reproducing the change: 30 executions of 200 at most; bad against good +4.0% (")
+    line = progress_line(ends, seconds=90.0).replace("\N{NO-BREAK SPACE}", " ")
+    left = "30 of about 80 executions, about 2 commits and 3 runner minutes left"
+    assert line.startswith(f"reproducing the change: {left}; bad against good +4.0% (")
     assert "bits" not in line + progress_line(PROGRESS)
     assert "left, 3 commits cannot be run" in progress_line(replace(PROGRESS, failing=3)).replace(
         "\N{NO-BREAK SPACE}", " "

@@ -221,6 +221,7 @@ def test_while_the_change_is_reproduced_its_size_so_far_moves() -> None:
             search.record(job.id, *machine.run(job.commits))
         if search.progress().phase is Phase.REPRODUCE:
             seen.append(search.progress().relative_change)
+            assert 0 < (search.progress().expected_executions or 0) <= 200, "a change that is not seen is given up"
     assert len(seen) >= 3
     assert len(set(seen)) == len(seen)
     assert None not in seen
