@@ -319,6 +319,13 @@ class PolicySettings(Section):
             "[where these move, the machine does](decision-rule.md#controls)",
         ),
     ] = ()
+    watch: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
+        Field(
+            max_length=50,
+            description="shell patterns of benchmarks that are judged and [fail nothing](decision-rule.md#watched)",
+        ),
+    ] = ()
     unit: Annotated[
         Literal["run", "sample"],
         Field(
@@ -336,6 +343,9 @@ class PolicySettings(Section):
 
     def is_control(self, benchmark: str) -> bool:
         return any(fnmatchcase(benchmark, pattern) for pattern in self.control)
+
+    def is_watched(self, benchmark: str) -> bool:
+        return any(fnmatchcase(benchmark, pattern) for pattern in self.watch)
 
     def of(self, key: MetricKey) -> MetricSettings:
         rule = next((rule for rule in self.benchmarks if rule.matches(key)), None)

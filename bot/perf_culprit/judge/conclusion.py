@@ -54,7 +54,7 @@ def smallest_detectable(findings: Sequence[Finding]) -> float | None:
 
     Limits and votes exclude no effect of any size, so metrics judged by them do not count here.
     """
-    unchanged = (entry for entry in findings if entry.verdict in QUIET and entry.accepted is None)
+    unchanged = (entry for entry in findings if entry.verdict in QUIET and not entry.is_set_aside)
     return max((entry.detectable_effect for entry in unchanged if entry.detectable_effect is not None), default=None)
 
 

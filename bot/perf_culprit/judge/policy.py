@@ -101,9 +101,9 @@ def judge(
         conclusion, notes = Conclusion.OTHER_HARDWARE, [*hardware, *notes]
     else:
         conclusion = conclusion_of(findings, suite=assessed.suite)
-    accepted = [_accepted(finding, baseline.accepted) for finding in findings] if baseline.accepted else findings
-    if accepted != findings:
-        findings, conclusion = accepted, conclusion_of(accepted, suite=assessed.suite)
+    left = [_set_aside(finding, baseline.accepted, settings) for finding in findings]
+    if left != findings:
+        findings, conclusion = left, conclusion_of(left, suite=assessed.suite)
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=reading_order)),
@@ -159,20 +159,20 @@ def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Ju
     return Judgement(conclusion=Conclusion.OTHER_HARDWARE, new=new, notes=(reason,))
 
 
-def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
-    """An accepted regression or suspicion fails nothing and is the new baseline; its numbers are still shown."""
+def _set_aside(finding: Finding, accepted: Sequence[Acceptance], settings: PolicySettings) -> Finding:
+    """A regression or suspicion that was accepted, or is only watched, fails nothing; its numbers are still shown."""
     if not is_flagged(finding):
         return finding
     acceptances = [entry for entry in accepted if entry.covers(finding.key)]
-    if not acceptances:
+    if not acceptances and not settings.is_watched(finding.key.benchmark):
         return finding
     return replace(
         finding,
         verdict=Verdict.NOT_SEEN,
-        reason=because(VerdictReason.ACCEPTED),
+        reason=because(VerdictReason.ACCEPTED if acceptances else VerdictReason.WATCHED),
         severity=None,
         level=Level.NOTE,
-        accepted=acceptances[-1].by,
+        accepted=acceptances[-1].by if acceptances else None,
     )
 
 

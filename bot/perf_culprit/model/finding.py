@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.json_files import decode, encode, written
-from perf_culprit.model.reason import Reason, Untested
+from perf_culprit.model.reason import Reason, Untested, VerdictReason
 from perf_culprit.model.run import (
     FULL_HASH_PATTERN,
     Direction,
@@ -351,6 +351,16 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def is_other_load(self) -> bool:
         """Whether this is the load itself, and differs so much that its counters are not comparable."""
         return self.reason.code is Untested.OTHER_LOAD
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it got or looks worse, and the configuration only watches it."""
+        return self.reason.code is VerdictReason.WATCHED
+
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether it got or looks worse and fails nothing."""
+        return self.accepted is not None or self.is_watched
 
     @property
     def looks_worse(self) -> bool:

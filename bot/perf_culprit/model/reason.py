@@ -87,6 +87,7 @@ class VerdictReason(StrEnum):
     CULPRIT_REVERTED = "culprit_reverted"
     CULPRIT_REMOVED = "culprit_removed"
     ACCEPTED = "accepted"
+    WATCHED = "watched"
     NOT_CONFIRMED = "not_confirmed"
     REFUTED = "refuted"
 

@@ -324,6 +324,7 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     tables = (
         (called, "change in full" if len(called) == 1 else "changes in full", full, CERTAIN),
         (sections.accepted, "accepted", Shown.LIST, ACCEPTED),
+        (sections.watched, "only watched", Shown.LIST, None),
         (sections.unjudged, "not judged", Shown.TABLE, None),
         (differing, "that differ" if len(differing) > 1 else "that differs", differs, None),
         (sections.untested, untested_words(sections), Shown.LIST, WHY),

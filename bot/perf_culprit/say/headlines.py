@@ -526,6 +526,7 @@ def no_change(sections: Sections) -> str:
         (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
         (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
+        (sections.watched, f"{_look(sections.watched)} worse, only watched"),
         (sections.outside, f"{left_what(sections.outside, 'the')}, not called"),
     )
     parts = [

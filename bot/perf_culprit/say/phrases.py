@@ -79,6 +79,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.CULPRIT_REVERTED: "{commit} made it worse, and {revert} has reverted it",
     VerdictReason.CULPRIT_REMOVED: "{commit} made it worse, and the default branch no longer has it",
     VerdictReason.ACCEPTED: "accepted",
+    VerdictReason.WATCHED: "only watched",
     VerdictReason.NOT_CONFIRMED: (
         NOT_PROVEN
         + "measure more rounds of both sides[ (about {rounds:,} in all)]; it was [{first:+%} first and ][{change:+%} ]"

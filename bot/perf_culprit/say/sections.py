@@ -27,9 +27,9 @@ class Sections:
     `several_metrics`: a benchmark has more than one, or is a whole command, which only its metric describes.
     `suspected` look like an unproven change, those for the worse first. `differing` ones differ, and nothing tells the
     code from the machine. `untested` give no evidence of a change. `quiet` ones show none. `accepted` ones got worse,
-    and that was accepted. `unjudged` are all metrics that differ or may differ if the conclusion forbids judging them.
-    `beside` are further times of a benchmark (CPU with wall) with the same verdict. They share a row and are counted
-    once.
+    and that was accepted; `watched` ones got or look worse, and fail nothing. `unjudged` are all metrics that differ or
+    may differ if the conclusion forbids judging them. `beside` are further times of a benchmark (CPU with wall) with
+    the same verdict. They share a row and are counted once.
     """
 
     regressions: tuple[Finding, ...]
@@ -41,6 +41,7 @@ class Sections:
     unjudged: tuple[Finding, ...]
     several_metrics: bool
     accepted: tuple[Finding, ...] = ()
+    watched: tuple[Finding, ...] = ()
     beside: Mapping[MetricKey, tuple[Finding, ...]] = field(default_factory=dict)
 
     @property
@@ -54,6 +55,7 @@ class Sections:
             *self.suspected,
             *self.differing,
             *self.accepted,
+            *self.watched,
             *self.unjudged,
             *self.untested,
             *self.quiet,
@@ -149,8 +151,9 @@ def split(report: Report) -> Sections:
         suspected=tuple(sorted(of(Verdict.SUSPECTED), key=lambda finding: not finding.looks_worse)),
         differing=of(Verdict.DIFFERS),
         untested=of(Verdict.UNTESTED),
-        quiet=tuple(entry for entry in findings if entry.verdict in QUIET and entry.accepted is None),
+        quiet=tuple(entry for entry in findings if entry.verdict in QUIET and not entry.is_set_aside),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
+        watched=tuple(finding for finding in findings if finding.is_watched),
         unjudged=() if judged else tuple(entry for entry in findings if entry.verdict not in QUIET),
         several_metrics=has_several_metrics(findings),
         beside=beside,
@@ -182,7 +185,7 @@ def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict
 
 def _sameness(finding: Finding) -> tuple[object, ...]:
     timed = finding.metric.direction is Direction.LOWER_IS_BETTER and is_time(finding.metric.unit)
-    metric = None if timed and finding.accepted is None else finding.key.metric
+    metric = None if timed and not finding.is_set_aside else finding.key.metric
     return finding.key.benchmark, metric, finding.verdict
 
 

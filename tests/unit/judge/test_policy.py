@@ -386,6 +386,18 @@ def test_an_accepted_regression_fails_nothing_and_keeps_its_numbers() -> None:
     assert judgement.detectable_effect is None
 
 
+@pytest.mark.parametrize("new", [5, 6])
+def test_a_watched_benchmark_fails_nothing_and_keeps_its_numbers(new: float) -> None:
+    settings = DEFAULTS.model_copy(update={"watch": ("*0",)})
+    baseline = Baseline(runs=(around(5, 5),), source=BaselineSource.PAIRED)
+    judgement = judge(baseline, around(new, 5), settings=settings)
+    finding = next(one for one in judgement.findings if one.key.benchmark.endswith("0"))
+    assert (judgement.conclusion, judgement.failed) == (Conclusion.NO_CHANGE, False)
+    assert finding.is_watched == (new > 5)
+    assert finding.relative_change == pytest.approx(new / 5 - 1)
+    assert judge(baseline, around(6, 5), settings=DEFAULTS).failed
+
+
 def test_findings_are_ordered_for_reading() -> None:
     judgement = compare(around(5, 9, 5, 5, 5), around(7, 11, 4, 5, 9), IN_CATEGORIES)
     assert [(finding.verdict, finding.key.benchmark[-1]) for finding in judgement.findings] == [

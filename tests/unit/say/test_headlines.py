@@ -233,6 +233,10 @@ def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accept
         "; 1 undecided; 1 of 7 benchmarks could not be tested"
     )
     assert worded(report(Conclusion.NO_CHANGE, accepted)) == ("1 worse and accepted", "Nothing to do.")
+    watched = replace(SLOWER[0], verdict=Verdict.NOT_SEEN, reason=because(VerdictReason.WATCHED))
+    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, watched))[0] == (
+        "5 of 6 benchmarks unchanged within 5%; 1 looks worse, only watched"
+    )
 
 
 def test_no_change_in_throughput_is_no_slowdown() -> None:
