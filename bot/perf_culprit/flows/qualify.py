@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -12,8 +13,8 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.flows.compare import flagged, judge_run
 from perf_culprit.flows.measured_side import paired
-from perf_culprit.flows.measurement import EXECUTIONS, Tried, measure_commits, measure_plan, try_once
-from perf_culprit.judge.paired_executions import LOOKS, planned_looks
+from perf_culprit.flows.measurement import Tried, measure_commits, measure_plan, try_once
+from perf_culprit.judge.paired_executions import LOOKS, minutes_in_turn, planned_looks
 from perf_culprit.judge.planting import Planting
 from perf_culprit.machine.this_machine import Say
 from perf_culprit.model.accuracy import Qualification
@@ -61,9 +62,7 @@ def _qualification(
     def judged(first: Run, second: Run) -> Collection[str]:
         return flagged(judge_run(paired(first), second, config=config))
 
-    def minutes_of(rounds: int) -> float:
-        return (2 * target.build_s + (2 + 2 * EXECUTIONS * rounds) * target.execution_s) / 60
-
+    minutes_of = partial(minutes_in_turn, execution_s=target.execution_s, build_s=target.build_s)
     # A pull request's measurement is judged at each look, by a share of the rates.
     sides = replace(baseline, analyses=LOOKS), replace(target.run, analyses=LOOKS)
     planting = Planting(sides, judged)

@@ -174,6 +174,7 @@ class Remark(StrEnum):
     SUITE_LEFT_IN = "suite_left_in"
     SUITE_LEFT_OUT = "suite_left_out"
     CONTROL_MOVED = "control_moved"
+    SEEN_IN_TURN = "seen_in_turn"
     REDUCED = "reduced"
     NAMES_ALIKE = "names_alike"
     CATEGORY_ASSIGNED = "category_assigned"

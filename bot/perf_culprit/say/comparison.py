@@ -215,7 +215,7 @@ def _split_notes(report: Report) -> tuple[Sequence[Reason], Sequence[Reason]]:
     first = report.notes[:1] if report.conclusion in UNJUDGED else ()
     titled = [note for code in TITLES for note in report.notes if note.code is code]
     above = (*first, *(note for note in titled if note not in first))
-    return above, [note for note in report.notes if note not in above]
+    return above, [note for note in report.notes if note not in above and note.code is not Remark.SEEN_IN_TURN]
 
 
 def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
@@ -438,7 +438,8 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     ends = list(_ends(report, options))
     yield words("{}{}", joined(" and ", ends), Safe(f"{', ' if ends else ''}{_source(report)}"))
     if cost := took(report.cost):
-        yield Safe(cost)
+        in_turn = (worded(note) for note in report.notes if note.code is Remark.SEEN_IN_TURN)
+        yield joined("; ", (Safe(cost), *in_turn))
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
         yield joined(", ", machine)
     looks = f", shared by {settings.looks:,} looks" if settings.looks > 1 else ""

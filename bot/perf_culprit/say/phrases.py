@@ -222,6 +222,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "{benchmark}, which this change cannot reach, is [{slower:%} slower][{faster:%} faster] as well: the changes "
         "leave that out"
     ),
+    Remark.SEEN_IN_TURN: "in turn {minutes:,} would have seen {seen:+%}",
     Remark.REDUCED: (
         "each execution counts by the {reduction} of its samples: executions of a round, whatever their side, differ "
         "least by it"
