@@ -13,6 +13,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import judge_run
 from perf_culprit.flows.measured_side import paired
 from perf_culprit.judge.paired_executions import LOOKS, minutes_in_turn, planned_looks
+from perf_culprit.judge.planting import with_rounds
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Benchmark, Run
@@ -51,8 +52,8 @@ def _as_in_turn(runs: Sequence[Run], rounds: int) -> tuple[Run, Run]:
         same = [one for by_key in measured if (one := by_key.get(newest.key)) and one.unit == newest.unit]
         fours = [four for one in same for four in _fours(one)][:rounds]
         if len(fours) == rounds:
-            made[0].append(_joined(newest, [(four[0], four[3]) for four in fours]))
-            made[1].append(_joined(newest, [(four[1], four[2]) for four in fours]))
+            made[0].append(with_rounds(newest, [(four[0], four[3]) for four in fours]))
+            made[1].append(with_rounds(newest, [(four[1], four[2]) for four in fours]))
     first, second = (replace(runs[-1], benchmarks=tuple(side), counters=(), analyses=LOOKS) for side in made)
     return first, second
 
@@ -60,13 +61,3 @@ def _as_in_turn(runs: Sequence[Run], rounds: int) -> tuple[Run, Run]:
 def _fours(benchmark: Benchmark) -> list[list[Execution]]:
     executions = [benchmark.samples[a:b] for a, b in pairwise(accumulate(benchmark.group_sizes, initial=0))]
     return [executions[start : start + 4] for start in range(0, len(executions) - 3, 4)]
-
-
-def _joined(benchmark: Benchmark, rounds: Sequence[tuple[Execution, Execution]]) -> Benchmark:
-    executions = [(number, one) for number, two in enumerate(rounds, start=1) for one in two]
-    return replace(
-        benchmark,
-        samples=tuple(sample for _, one in executions for sample in one),
-        group_sizes=tuple(len(one) for _, one in executions),
-        rounds=tuple(number for number, _ in executions),
-    )
