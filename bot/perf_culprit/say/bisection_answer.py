@@ -1,5 +1,6 @@
 """A bisection's answer: the culprit, its certainty, its change, and the measurements."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
@@ -159,14 +160,16 @@ def _reason(report: BisectionReport) -> Iterator[Node]:
     outcome, reason = report.outcome, Safe(phrases.reason_of(report))
     facts: list[Text] = [words("Benchmark: {}.", _followed(report.key)), *map(Safe, phrases.facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
-        ends = (Name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
-        search = words("To search there: the same with {} as the good and {} as the bad end.", *ends)
+        good, bad = outcome.unresolved_part
+        command = ENDS.sub(lambda _: f"--good {good} --bad {bad}", report.command, count=1)
+        search = words("To search there: {}", Name(command, COMMAND_LIMIT))
         yield Fold(summary=reason, parts=(paragraph(search),))
         yield paragraph(*facts)
     else:
         yield paragraph(reason, *facts)
 
 
+ENDS: Final = re.compile(r"--good \S+ --bad \S+")  # of a command
 OF_COMMAND: Final = {Count.CPU_TIME: "processor time", TIME: "time by the clock"}
 
 

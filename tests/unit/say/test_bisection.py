@@ -167,11 +167,11 @@ def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
     outcome = structs.replace(REPORT.outcome, unresolved=0.4, unresolved_part=(GOOD, FIRST))
     report = replace(REPORT, outcome=outcome)
     line = "Unresolved: up to 40% of the change may come from commits not named."
-    ends = f"`{GOOD[:7]}` as the good and `{FIRST[:7]}` as the bad end"
+    command = f"perf-culprit bisect --good {GOOD} --bad {FIRST} --run 'python bench.py'"
     markdown = bisection_markdown(report).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"<details><summary>{line}</summary>\n\nTo search there: the same with {ends}.\n\n</details>" in markdown
+    assert f"<details><summary>{line}</summary>\n\nTo search there: `{command}`\n\n</details>" in markdown
     text = bisection_text(report).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"\n{line}\nTo search there: the same with {ends.replace('`', '')}.\n\nBenchmark:" in text
+    assert f"\n{line}\nTo search there: {command}\n\nBenchmark:" in text
 
 
 @pytest.mark.parametrize(
@@ -290,8 +290,8 @@ def test_what_stays_unresolved_comes_with_the_search_for_it() -> None:
     outcome = structs.replace(REPORT.outcome, unresolved=0.3, unresolved_part=(SECOND, BAD))
     text = bisection_text(replace(REPORT, outcome=outcome))
     assert "Unresolved: up to 30" in text
-    assert f"the same with {SECOND[:7]} as the good and {BAD[:7]} as the bad end." in text
-    assert "the same with" not in bisection_text(REPORT)
+    assert f"To search there: perf-culprit bisect --good {SECOND} --bad {BAD} --run" in text
+    assert "To search there" not in bisection_text(REPORT)
 
 
 def test_the_plot_is_bounded_and_marks_what_is_unknown() -> None:
