@@ -2,13 +2,13 @@
 
 The rule, written before any of them was looked at:
 
-1. `listings.txt` has, by name of a workflow file, the repositories that a public index of GitHub repositories lists
-   with it: whole listings; of the last two names, which have more, the first hundred.
+1. `listings.txt` has repositories by the name of a workflow file.
+   It is what a public index of GitHub repositories lists with that file.
+   The last two names have more; their first hundred count.
 2. Repositories named in `docs/evidence/init.md` are left out, and others of the same name.
    The rest is ordered by the SHA-256 of `SALT` and the name.
-3. In this order, a repository is taken if a snapshot can be had and is of one of `ECOSYSTEMS`, with a workflow that
-   names one of `TOOLS`, `LEAST_COMMITS` and `LEAST_AUTHORS`. One of an owner and one of a name are taken (forks share
-   it), and at most `MOST_ALIKE` of an ecosystem, until there are thirty.
+3. In this order, a repository is taken if a snapshot can be had and `ecosystem` finds all conditions met.
+   One of an owner and one of a name are taken (forks share it), and at most `MOST_ALIKE` of an ecosystem.
 
     python -m benchmarks.init.draw_repositories            the order, to fetch snapshots by
     python -m benchmarks.init.draw_repositories SNAPSHOTS  the thirty, from SNAPSHOTS/OWNER+NAME/repo
