@@ -318,7 +318,9 @@ def test_no_change_on_a_calm_machine_is_decided_in_two_rounds(
         pytest.param(["--build", "exit 3"], ("HEAD~1", "HEAD"), RUN, 3, "build ended with exit code 3", id="build"),
         pytest.param([], ("HEAD~1", "HEAD"), "true", 3, "printed no samples", id="no samples"),
         pytest.param([], ("HEAD~1", "HEAD"), "kill -KILL $$", 3, "out of memory?", id="killed"),
-        pytest.param(["--timeout", "0.2"], ("HEAD~1", "HEAD"), "sleep 9", 3, "took longer than 0.2 s", id="timeout"),
+        pytest.param(
+            ["--timeout", "0.2"], ("HEAD~1", "HEAD"), "sleep 9", 3, "--timeout gives it more time", id="timeout"
+        ),
         pytest.param(["--tool", "jmh"], ("HEAD~1", "HEAD"), RUN, 3, "cannot be read", id="other format"),
     ],
 )

@@ -213,7 +213,7 @@ def test_what_belongs_to_the_machine_and_what_to_each_checkout(tmp_path: Path) -
 def test_no_expression_and_no_secret_reaches_the_written_file(tmp_path: Path) -> None:
     job = "services:\n  db: {image: x, env: {P: '${{ secrets.DB }}'}}"
     steps = "- uses: ./.github/actions/setup-it\n  with: {token: '${{ secrets.T }}', level: '${{ inputs.level }}'}\n"
-    steps += "- run: ./bench ${{ github.event.pull_request.title }} ${{ github.sha }}\n"
+    steps += "- run: |\n    echo ${{ github.event.pull_request.title }}\n    ./bench ${{ github.sha }}\n"
     root = lay_out(init_repository(tmp_path / "x"), steps, job=job)
     assert main(["init", "--repo", str(root), "--yes"]) == 0
     text, own, _ = (root / ".github/workflows/perf.yml").read_text().partition("\n  report:\n")
@@ -221,7 +221,7 @@ def test_no_expression_and_no_secret_reaches_the_written_file(tmp_path: Path) ->
     expressions = ("pull_request.number || github.run_id", "pull_request.head.sha || github.sha")
     assert re.findall(r"\$\{\{ github\.event\.(.*?) \}\}", text) == [*expressions]
     assert text.count("${{") == len(expressions)
-    assert "./bench  $PERF_CULPRIT_COMMIT" in text
+    assert "./bench $PERF_CULPRIT_COMMIT" in text
     assert {"uses": "./.github/actions/setup-it"} in yaml.safe_load(text)["jobs"]["measure"]["steps"]
 
 
@@ -265,8 +265,10 @@ def test_wanted_a_writing_token_by_a_step_of_the_existing_job_got_a_read_only_on
 
 
 def test_wanted_a_secret_in_our_job_by_an_expression_around_another_got_text(tmp_path: Path) -> None:
-    run = "go test -bench . $${{ x }}{{ secrets.K }}"
+    run = "go test -bench . $${{ inputs.x }}{{ secrets.K }}"
     root = lay_out(init_repository(tmp_path / "x"), f"- run: {run}\n")
+    path = root / ".github/workflows/bench.yml"
+    path.write_text(path.read_text().replace("on: [push]", "on: {workflow_dispatch: {inputs: {x: {}}}}"))
     assert main(["init", "--repo", str(root), "--yes"]) == 0
     step = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]["measure"]["steps"][2]["run"]
     assert "go test -bench . ${{ '${{' }} secrets.K }}" in step
@@ -454,13 +456,15 @@ def test_try_reads_one_execution_and_writes_nothing_without_a_result(
     run_git(root, "commit", "--quiet", "--message", "x")
     broken = ["init", "--repo", str(root), "--yes", "--try", "--run", "false"]
     assert main(broken) == 3
-    (log,) = re.findall(r"\S+/log\.txt", capsys.readouterr().err)
+    output = capsys.readouterr().out
+    assert "gave no benchmarks: false" in output
+    (log,) = re.findall(r"\S+/log\.txt", output)
     assert Path(log).is_file()
     assert not (root / ".github/workflows/perf.yml").exists()
     capsys.readouterr()
     assert main(["init", "--repo", str(root), "--yes", "--try", "--pull-request"]) == 0
     output = capsys.readouterr().out
-    assert "tried HEAD once: 1 benchmark read, such as result" in output
+    assert re.search(r"tried: 1 benchmark in 0 s, built in 0 s, such as result\n", output)
     assert "\nMeasure performance in every pull request\n" in output
     assert "- found in .github/workflows/bench.yml, job bench\n" in output
     assert all("zeros" in remark.text for remark in check_files(root))
@@ -523,8 +527,8 @@ def test_try_falls_back_on_the_time_of_the_whole_command(tmp_path: Path, capsys:
     run_git(root, "commit", "--quiet", "--message", "x")
     assert main(["init", "--repo", str(root), "--yes", "--try"]) == 0
     output = capsys.readouterr().out
-    assert "the time of the whole command is tried instead" in output
-    assert "tried HEAD once: 1 benchmark read, such as bench-sh" in output
+    assert "gave no benchmarks: ./bench.sh\n" in output
+    assert re.search(r"tried: 1 benchmark in 0 s, built in 0 s, such as bench-sh\n", output)
     assert "time sh -e -c" in (root / ".github/workflows/perf.yml").read_text()
 
 

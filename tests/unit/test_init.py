@@ -30,7 +30,6 @@ REPOSITORIES = {
     "asv": {"asv.conf.json": "{}"},
     "BenchmarkDotNet": {"B/B.csproj": '<PackageReference Include="BenchmarkDotNet" />'},
     "benchmark.js": {"package.json": '{"devDependencies": {"benchmark": "^2.1.4"}}'},
-    "hyperfine": {"README.md": "hyperfine ./x\n"},
 }
 
 

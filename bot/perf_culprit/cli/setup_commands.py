@@ -6,6 +6,7 @@ import webbrowser
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from perf_culprit import git
@@ -20,6 +21,7 @@ from perf_culprit.release import IS_RELEASE
 if TYPE_CHECKING:
     from perf_culprit.flows.measurement import Tried
     from perf_culprit.init.repository import Suggestion
+    from perf_culprit.init.trial import Trial
     from perf_culprit.init.workflow_files import Choice
 
 
@@ -76,25 +78,38 @@ def mcp(asked: Mcp) -> int:
 
 
 def init(asked: Init) -> int:
-    from perf_culprit.init.workflow_files import LOCK, RELOCK, new_files
+    from perf_culprit.init.workflow_files import beside_foreign, new_files
 
     if asked.check:
         return _check(asked.repository)
-    choices, notes = _choices(asked)
-    files = new_files(*choices)
-    present = [path for path in files if (asked.repository / path).exists()]
+    choices, notes, others = _choices(asked)
+    files = beside_foreign(new_files(*choices), asked.repository)
+    # A trial replaces what `init` wrote without one.
+    present = [path for path, text in files.items() if _stays(asked.repository / path, text, asked)]
     if present and not asked.force:
         raise UsageError(
             f"is there already: {', '.join(present)}",
             place=str(asked.repository),
             next_step="check it with perf-culprit init --check, or replace it with --force",
         )
-    tried: list[tuple[Choice, Tried]] = []
-    if asked.try_out:
-        tried = [_tried(asked.repository, choice) for choice in choices]
-        choices = [choice for choice, _ in tried]
-        files = new_files(*choices)
-    for path, text in files.items():
+    if not _is_to_try(asked, choices):
+        _write(asked, choices, notes)
+        if not choices[0].since:
+            say("Try it first: perf-culprit init --try")
+        return EXIT_FINE
+    with TemporaryDirectory(prefix="perf-culprit-tools-") as tools:
+        trials, left_minutes = _tried(asked, choices, others, Path(tools))
+        _write(asked, [trial.choice for trial in trials], notes)
+        for trial in trials:
+            if trial.tried is not None:
+                _qualify(asked, trial, trial.tried, left_minutes)
+    return EXIT_FINE
+
+
+def _write(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None:
+    from perf_culprit.init.workflow_files import LOCK, RELOCK, beside_foreign, new_files
+
+    for path, text in beside_foreign(new_files(*choices), asked.repository).items():
         replace_file(asked.repository / path, text.encode())
         say(f"wrote {path}")
     if (asked.repository / LOCK).is_file():
@@ -103,27 +118,44 @@ def init(asked: Init) -> int:
         say("This is not a release: put the commit of the release that you reviewed in place of the zeros.")
     if choices[0].since:
         say("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
-        return EXIT_FINE
-    _say_what_follows(asked, choices, notes)
-    for choice, once in tried:
-        _qualify(asked, choice, once)
-    return EXIT_FINE
+    else:
+        _say_what_follows(asked, choices, notes)
 
 
-def _qualify(asked: Init, choice: "Choice", tried: "Tried") -> None:
+def _stays(path: Path, text: str, asked: Init) -> bool:
+    return path.exists() and not (asked.try_out and path.read_text(encoding="utf-8", errors="replace") == text)
+
+
+def _is_to_try(asked: Init, choices: "list[Choice]") -> bool:
+    """Ask before anything runs, where somebody can answer; without a terminal, `--try` decides."""
+    from perf_culprit.init.trial import MINUTES
+
+    if asked.yes or choices[0].since or not sys.stdin.isatty():
+        return asked.try_out
+    for choice in choices:
+        say(visible(f"   build: {choice.build or 'nothing'}"))
+        say(visible(f"   run: {choice.run}"))
+    question = f"Run these commands here once, for at most {asked.minutes or MINUTES} minutes? (yes/no)"
+    return ask(question, "yes" if asked.try_out else "no").lower().startswith("y")
+
+
+def _qualify(asked: Init, trial: "Trial", tried: "Tried", left_minutes: float) -> None:
     """Say what a pull request will cost here, and what it will show. The files are written whatever comes of it."""
     from perf_culprit.commands.measure_requests import Qualify
     from perf_culprit.config.settings import Config
     from perf_culprit.flows.qualify import qualified
+    from perf_culprit.init.trial import LIMIT_SECONDS
     from perf_culprit.say.audit_text import qualification_text
 
-    say(f"\nHEAD against itself, for at most {choice.minutes} minutes:")
+    minutes = min(float(trial.choice.minutes), left_minutes)
+    say(f"\nHEAD against itself, for at most {minutes:.0f} minutes:")
     request = Qualify(
         repository=asked.repository,
-        run=choice.run,
-        build=choice.build or None,
-        tool=choice.format or "auto",
-        minutes=float(choice.minutes),
+        run=trial.run,
+        build=trial.build,
+        tool=trial.choice.format or "auto",
+        minutes=minutes,
+        timeout=float(trial.choice.timeout or LIMIT_SECONDS),
     )
     try:
         say(qualification_text(qualified(request, config=Config(), say=lambda _: None, tried=tried)))
@@ -147,43 +179,40 @@ def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ..
         say(f"\n{pull_request_text(choices, notes)}")
 
 
-def _tried(repository: Path, choice: "Choice") -> "tuple[Choice, Tried]":
-    """Return the first command that gives a result, with its execution. Prefer printed benchmarks to the total time."""
-    from perf_culprit.errors import DataError
-    from perf_culprit.init.native_output import TIMER
+def _tried(asked: Init, choices: "list[Choice]", others: "list[Choice]", tools: Path) -> "tuple[list[Trial], float]":
+    """Return the proposals that give benchmarks, and the trial's minutes that are left.
 
-    if choice.setup:
-        say(f"not done here, since it changes the machine: {choice.setup}")
-    is_timed = [TIMER in run for run in (choice.run, *choice.others)]
-    ways = [run for _, run in sorted(zip(is_timed, (choice.run, *choice.others), strict=True), key=lambda one: one[0])]
-    for run in ways[:-1]:
-        try:
-            return _try_out(repository, replace(choice, run=run))
-        except DataError as error:
-            say(f"no result: {error}\nthe time of the whole command is tried instead")
-    return _try_out(repository, replace(choice, run=ways[-1]))
+    Only the first suite must run. A second one that does not is left out.
+    """
+    from perf_culprit.init.asked_tools import asked_suggestions
+    from perf_culprit.init.trial import MINUTES, Trials, paced, undone
 
-
-def _try_out(repository: Path, choice: "Choice") -> "tuple[Choice, Tried]":
-    """Execute HEAD once as `measure` would, before anything is written. Raise an error if there is no result."""
-    from perf_culprit.commands.measure_requests import Measure
-    from perf_culprit.config.settings import Config
-    from perf_culprit.flows.measurement import try_once
-    from perf_culprit.say.numbers import counted
-
-    request = Measure(
-        repository=repository, run=choice.run, build=choice.build or None, tool=choice.format or "auto", output=Path()
+    if left_out := " && ".join(filter(None, map(undone, choices))):
+        say(f"not done here, since it changes the machine: {left_out}")
+    trials = Trials(asked.repository, tools=tools, minutes=asked.minutes or MINUTES, say=say)
+    more = (
+        replace(choices[0], run=each.run, setup="", build=each.build, others=(), needs=())
+        for each in (asked_suggestions(asked.repository) if asked.run is None else ())
     )
-    tried = try_once(request, config=Config(), say=say)
-    names = list(dict.fromkeys(benchmark.name for benchmark in tried.run.benchmarks))
-    say(f"tried HEAD once: {counted(len(names), 'benchmark')} read, such as {', '.join(names[:3])}")
-    return choice, tried
+    kept = [trials.first_of([choices[0], *others], more)]
+    for choice in choices[1:]:
+        try:
+            kept.append(trials.first_of([choice], ()))
+        except BotError:
+            say(f"left out: the suite {choice.suite}")
+    if len(kept) == 1:
+        kept = [replace(kept[0], choice=replace(kept[0].choice, suite=""))]
+    paced_ones = [
+        replace(each, choice=paced(each.choice, each.tried, say)) if each.tried is not None else each for each in kept
+    ]
+    return paced_ones, trials.left_minutes
 
 
-def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
+def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...], "list[Choice]"]:
     """Ask at most three questions: the command, the machine's preparation, and whether pull requests come from forks.
 
-    Return also the notes on the suggestion that was followed. Further suites are kept as they were found.
+    Return also the notes on the suggestion that was followed, and the proposals that a trial may take instead.
+    Further suites are kept as they were found.
     """
     from perf_culprit.init.introduction import suite_names
     from perf_culprit.init.workflow_files import MINUTES
@@ -210,7 +239,7 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     first = replace(first, parts=asked.parts or 1, list_command=asked.list_command or "")
     notes = tuple(note for each in follows if each.place for note in (f"found in {each.place}", *each.notes))
     if first.since:
-        return [first], notes
+        return [first], notes, []
     more = [_following(each, run=each.run, setup=each.setup, build=build) for each in follows[1:]]
     split = (
         asked.split
@@ -220,7 +249,13 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     names = suite_names(follows) if follows else [""]
     minutes = asked.minutes or MINUTES
     suites = zip((first, *more), names, strict=True)
-    return [replace(each, split=split, suite=name, minutes=minutes) for each, name in suites], notes
+    chosen_ones = [replace(each, split=split, suite=name, minutes=minutes) for each, name in suites]
+    instead = [
+        replace(_following(each, run=each.run, setup=each.setup, build=build), branch=first.branch, split=split)
+        for each in (suggestions if follows and asked.pick is None else ())
+        if each not in follows
+    ]
+    return chosen_ones, notes, [replace(each, minutes=minutes) for each in instead]
 
 
 def _following(suggestion: "Suggestion | None", *, run: str, setup: str, build: str | None) -> "Choice":
@@ -236,6 +271,7 @@ def _following(suggestion: "Suggestion | None", *, run: str, setup: str, build: 
         others=suggestion.others,
         steps=suggestion.steps,
         services=suggestion.services,
+        needs=suggestion.needs,
     )
 
 
@@ -246,7 +282,10 @@ def _suggestions(asked: Init) -> "tuple[list[Suggestion], list[Suggestion]]":
     from perf_culprit.init.introduction import comes_from, shown_suggestions
     from perf_culprit.init.repository import look
 
-    every = benchmark_tools.suggestions(look(asked.repository))
+    every, dropped = benchmark_tools.proposals(look(asked.repository))
+    if asked.run is None:
+        for each, fault in dropped:
+            say(visible(f"dropped: {each.place or each.tool}: {fault}"))
     chosen = [each for each in every if asked.origin is None or comes_from(each, asked.origin)]
     if asked.run is None and len(chosen) < max(asked.pick or 0, bool(asked.origin)):
         raise (

@@ -47,7 +47,7 @@ class Init(
         bool,
         Option(
             "--try",
-            "build and measure HEAD here first; write nothing if no result can be read; then qualify the suite here",
+            "build and measure HEAD here first, for at most 10 minutes or --minutes; write what gives benchmarks",
         ),
     ] = False
     minutes: Annotated[

@@ -314,8 +314,11 @@ class Tried:
     execution_s: float
 
 
-def try_once(asked: Measure, *, config: Config, say: Say) -> Tried:
-    """Execute HEAD once, built as for a measurement. Raise an error if it gives no result."""
+def try_once(asked: Measure, *, config: Config, say: Say, seconds: float | None = None, share: float = 1.0) -> Tried:
+    """Execute HEAD once, built as for a measurement. Raise an error if it gives no result.
+
+    Build and execution end within `seconds`; the execution may take a share of what the build leaves.
+    """
     commands, tool = shell_commands(config, asked)
     commit = git.head_commit(asked.repository)
     # On failure the log stays, because the error names it.
@@ -327,7 +330,11 @@ def try_once(asked: Measure, *, config: Config, say: Say) -> Tried:
         workplace.prepare(commit)
         built = time.monotonic()
         say("measuring HEAD")
-        run = workplace.execute(commit)[1]
+        if seconds is not None:
+            commands = replace_commands(
+                commands, run_timeout_seconds=round(max(share * (seconds - built + begun), 1.0))
+            )
+        run = workplace.executing(commands).execute(commit)[1]
         ended = time.monotonic()
     rmtree(folder)
     return Tried(run=run, build_s=built - begun, execution_s=ended - built)

@@ -16,10 +16,21 @@ from perf_culprit.init.native_output import (
     native,
     package_scripts,
 )
+from perf_culprit.init.proposal_faults import fault_of
 from perf_culprit.init.repository import Repository, Suggestion
 
 
 def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
+    return proposals(repository)[0]
+
+
+def proposals(repository: Repository) -> tuple[tuple[Suggestion, ...], tuple[tuple[Suggestion, str], ...]]:
+    """Return the suggestions, and those that are dropped, each with its reason."""
+    judged = [(one, fault_of(one)) for one in _every(repository)]
+    return tuple(one for one, fault in judged if not fault), tuple((one, fault) for one, fault in judged if fault)
+
+
+def _every(repository: Repository) -> tuple[Suggestion, ...]:
     """Suggest commands from the repository's workflows, then from its tasks, then guesses from its other files."""
     sure, tried = workflow_suggestions(repository)
     guesses = (
@@ -54,7 +65,7 @@ def _task(text: str, repository: Repository, *, build: str, place: str) -> Sugge
     timed = replace(command, is_timed=True).line
     run, other = (timed, printed) if command.is_timed else (printed, timed)
     notes = (*command.notes, *[TIMED_NOTE] * command.is_timed)
-    return Suggestion(tool=text, run=run, build=build, place=place, notes=notes, others=(other,))
+    return Suggestion(tool=text, run=run, build=build, place=place, notes=notes, others=(other,), fault=command.fault)
 
 
 def _go_modules(repository: Repository) -> Suggestion | None:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from itertools import groupby
 from typing import Any, Final
@@ -16,7 +16,7 @@ def build_file_suggestions(repository: Repository) -> Iterator[Suggestion]:
     yield from _libtest(repository)
     yield from _maven(repository)
     yield from _gradle(repository)
-    yield from _cmake(repository)
+    yield from cmake_suggestions(repository)
 
 
 # Cargo: a package is a member of the top folder's workspace, or independent.
@@ -170,11 +170,13 @@ LINKED: Final = re.compile(r"target_link_libraries\(\s*([\w.-]+)[^)]*\bbenchmark
 OPTION: Final = re.compile(r"(?:option|cmake_dependent_option)\(\s*(\w*BENCH\w*)\s+[^)]*\bOFF\s*\)", re.IGNORECASE)
 
 
-def _cmake(repository: Repository) -> Iterator[Suggestion]:
+def cmake_suggestions(repository: Repository, *, also: Iterable[str] = ()) -> Iterator[Suggestion]:
+    """Suggest each project's targets that link Google Benchmark. `also`: further options to switch on."""
     files = repository.matching(re.compile(r"(^|/)CMakeLists\.txt$|\.cmake$"))
     texts = {name: repository.read(name) for name in files}
     linked = [(_cmake_root(name, texts), match[1]) for name, text in texts.items() for match in LINKED.finditer(text)]
-    switches = " ".join(f"-D{name}=ON" for name in dict.fromkeys(OPTION.findall("".join(texts.values()))))
+    options = dict.fromkeys([*OPTION.findall("".join(texts.values())), *also])
+    switches = " ".join(f"-D{name}=ON" for name in options)
     for root, pairs in groupby(dict.fromkeys(linked), key=lambda pair: pair[0]):
         names = [name for _, name in pairs]
         target = " ".join(names)

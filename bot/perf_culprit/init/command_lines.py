@@ -50,6 +50,7 @@ TALK: Final = re.compile(
 # A line that is useless in a commit's own checkout.
 NOISE: Final = re.compile(
     r"^(#|(which|ls|pwd|free|lscpu|nproc|df)\b|echo\b(?!.*>)|cat\s+\S+$|set -|asv machine\b|benchstat\b|critcmp\b"
+    r"|gh (api|pr|issue|release|run)\b"
     r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b"
     r"|\S+ (.* )?(--version|version)\b)"
     r"|GITHUB_(OUTPUT|STEP_SUMMARY|ENV|PATH|WORKSPACE)|\bgit (push|merge)\b"

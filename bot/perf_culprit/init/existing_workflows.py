@@ -205,6 +205,7 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     commands = [_native(one, done, repository) for one in ordered]
     rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
     done.unknown += [name for one in ordered if one.source not in rewritten for name in one.step.unknown]
+    done.lacks += [name for one in ordered if one.source not in rewritten for name in one.step.lacks]
     done.build += [
         placed(part, _within(one, done))
         for command, one in zip(commands, ordered, strict=True)
@@ -232,7 +233,20 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
         is_sure=first.is_sure and not is_tried and not any(name.startswith("matrix.") for name in done.unknown),
         steps=tuple(done.steps),
         services=first.job.services,
+        needs=tuple(_needs(first.job)),
+        lacks=tuple(dict.fromkeys(done.lacks)),
+        fault=next((command.fault for command in commands if command.fault), ""),
     )
+
+
+# Machines that a usual one cannot stand in for.
+OTHER_MACHINES: Final = re.compile(rf"{OTHER_SYSTEMS.pattern}|gpu|cuda|self-hosted|bare-metal", re.IGNORECASE)
+
+
+def _needs(job: Job) -> Iterator[str]:
+    yield from (f"the service {name}" for name in job.services)
+    if OTHER_MACHINES.search(job.runner):
+        yield f"a machine of `{job.runner}`"
 
 
 def _ways(commands: list[Command]) -> Iterator[list[Command]]:

@@ -68,6 +68,7 @@ class Preparation:
     steps: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
 
 
 def preparation_of(job: Job, position: int) -> Preparation:
@@ -145,6 +146,7 @@ def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
     done.builds.extend(text for line in built_for_codspeed for text in _each_value(step, line))
     parts = [line for line in lines if not NOISE.search(line) and not CODSPEED_BUILD.search(line)]
     done.unknown.extend(step.unknown * bool(parts))
+    done.lacks.extend(step.lacks * bool(parts))
     done.matrix_keys.update({step.matrix_key} if built_for_codspeed else ())
     for name, value in STORED_VARIABLE.findall(step.run):
         done.variables[name] = value

@@ -25,6 +25,7 @@ class Command:
 
     `builds` are earlier lines that built for CodSpeed. `is_stored`: another tool reads the output today. `is_timed`: no
     reader for its output is known, so the last resort is its total time. `is_tried`: it only tries benchmarks out.
+    `fault`: why it cannot measure one commit.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Command:
     is_stored: bool = False
     is_timed: bool = False
     is_tried: bool = False
+    fault: str = ""
 
     @property
     def line(self) -> str:
@@ -320,8 +322,10 @@ def _by_task(command: Command, repository: Repository) -> Command:
     rewritten = (_by_body(command, text, repository) for text in bodies)
     if (changed := next(filter(None, rewritten), None)) is not None:
         return changed
-    if any(OTHER_COMMIT.search(text) for text in bodies) and (line := _inner(bodies)):
-        return native(replace(command, text=line, output=""), repository)
+    if other := next(filter(None, map(OTHER_COMMIT.search, bodies)), None):
+        if line := _inner(bodies):
+            return native(replace(command, text=line, output=""), repository)
+        command = replace(command, fault=f"it needs two commits (`{other[0]}`)")
     lines = [line for text in bodies for line in logical_lines(text) if TRIED.search(line)]
     if any(measuring_tool(line) not in ("", "task", "script") for line in lines):
         command = replace(command, is_tried=True)

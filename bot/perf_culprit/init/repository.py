@@ -19,6 +19,7 @@ class Suggestion:
 
     `format` is the tool of the results, if their content cannot show it. `place` is where this was found. `notes` list
     unknown and omitted parts. `--try` runs `others` if `run` gives no result. `is_sure`: a workflow measures with it.
+    `needs` lists what another machine than the usual one has; `lacks` lists expressions without which it cannot run.
     """
 
     tool: str
@@ -32,6 +33,9 @@ class Suggestion:
     is_sure: bool = False
     steps: tuple[Mapping[str, Any], ...] = ()
     services: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    fault: str = ""
 
     @property
     def program(self) -> str:

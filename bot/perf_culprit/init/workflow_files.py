@@ -41,7 +41,7 @@ class Choice:
     """The choices for the files. With a commit `since`, old commits are measured, and nothing else is written.
 
     `steps` and `services` come from the existing workflow. Steps are foreign code, so they never enter a job that may
-    write. `--try` runs `others` if `run` gives no result; `suite` names one of several.
+    write. `--try` runs `others` if `run` gives no result; `suite` names one of several. `needs` is what a trial lacked.
     """
 
     run: str
@@ -58,6 +58,8 @@ class Choice:
     parts: int = 1
     list_command: str = ""
     minutes: int = MINUTES
+    timeout: int = 0
+    needs: tuple[str, ...] = ()
 
     @property
     def has_own_job(self) -> bool:
@@ -78,6 +80,24 @@ def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
     }
 
 
+def beside_foreign(files: Mapping[str, str], root: Path) -> dict[str, str]:
+    """Take another name for the measuring workflow if the repository has a `perf.yml` that is not ours."""
+    path = f"{WORKFLOWS}/{ONE_FILE[0]}"
+    if (
+        path not in files
+        or not (root / path).is_file()
+        or "perf-culprit" in (root / path).read_text("utf-8", "replace")
+    ):
+        return dict(files)
+    renamed = {f"{WORKFLOWS}/perf-culprit.yml" if name == path else name: text for name, text in files.items()}
+    for name, text in renamed.items():
+        named = re.sub(r"(?m)^name: perf$|(?<=workflows: \[)perf(?=\])", r"\g<0>-culprit", text)
+        named = re.sub(r"(?m)^( +)mode: command$", r"\g<0>\n\1measure-workflow: perf-culprit.yml", named)
+        called = r"(?m)^( +)uses: \S+/reusable-command\.yml@.*$"
+        renamed[name] = re.sub(called, r"\g<0>\n\1with: { measure-workflow: perf-culprit.yml }", named)
+    return renamed
+
+
 def _measuring(choices: Sequence[Choice], form: str) -> str:
     """The workflow with a measuring job for each choice; in one file the jobs that report and obey follow."""
     # /perf-run passes its inputs to the called workflow only.
@@ -89,6 +109,8 @@ def _measuring(choices: Sequence[Choice], form: str) -> str:
         )
         for choice in choices
     ]
+    untried = [f"  # not tried: needs {', '.join(choice.needs)}\n" if choice.needs else "" for choice in choices]
+    measuring = [note + job for note, job in zip(untried, measuring, strict=True)]
     values = _values(choices[0]) | {"jobs": [_values(choice)["job"] for choice in choices]}
     head, _, others = _template(f"{top}/perf.yml").partition(JOBS)
     if choices[0].split:
@@ -108,6 +130,7 @@ def _values(choice: Choice) -> dict[str, Any]:
     given = " ".join(
         f"{option} {shlex.quote(value)}" for option, value in options.items() if value or option == "--run"
     )
+    limit = f" --timeout {choice.timeout}" * bool(choice.timeout)
     return {
         "branches": [choice.branch],
         "job": f"{job}-{suite}" if suite else job,
@@ -115,8 +138,8 @@ def _values(choice: Choice) -> dict[str, Any]:
         "steps": [dict(step) for step in choice.steps],
         "services": dict(choice.services),
         "install": _install(choice),
-        "measure": f"perf-culprit measure {given} {ROUNDS} --minutes {choice.minutes} --output measured",
-        "timeout": choice.minutes + SET_UP_MINUTES,
+        "measure": f"perf-culprit measure {given} {ROUNDS}{limit} --minutes {choice.minutes} --output measured",
+        "timeout": choice.minutes + SET_UP_MINUTES + choice.timeout // 30,
         # A called job measures for three quarters of it; its own default is an hour.
         "called_timeout": None if choice.minutes == MINUTES else -(-choice.minutes * 4 // 3),
         "artifact": f"perf-culprit-report-{suite}" if suite else "perf-culprit-report",

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, Final
 
 import yaml
 
-from perf_culprit.init.command_lines import measuring_tool
+from perf_culprit.init.command_lines import NOISE, logical_lines, measuring_tool
 from perf_culprit.init.repository import Repository
 
 WORKFLOW_FILE: Final = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$")
@@ -24,6 +25,8 @@ ENVIRONMENTS: Final = re.compile(
 STORED_OUTPUT: Final = re.compile(
     r"""echo\s+['"]?([A-Za-z_][\w-]*)=((?:[^'"\n>$`]|\$\{\{[^}]*\}\})*?)['"]?\s*>>\s*['"]?\$\{?GITHUB_OUTPUT"""
 )
+# Events with inputs, and how expressions name these.
+INPUTS: Final = {"workflow_dispatch": ("inputs", "github.event.inputs"), "workflow_call": ("inputs",)}
 OUTCOMES: Final = re.compile(r"failure\(\)|cancelled\(\)|always\(\)")
 # Values of expressions in a command that `measure` runs.
 IN_COMMANDS: Final[Mapping[str, str]] = {
@@ -44,7 +47,8 @@ VARIABLES: Final = re.compile(r"\$\{?(GITHUB_WORKSPACE|GITHUB_SHA|RUNNER_TEMP|RU
 class Step:
     """A step. `given` is its `with`; `unknown` lists expressions that only GitHub can resolve, which are left empty.
 
-    `variants` has its command for each value of `matrix_key`, the only key of the matrix that it names.
+    `lacks` has those that its command uses. `variants` has the command for each value of `matrix_key`, the only key of
+    the matrix that it names.
     """
 
     name: str = ""
@@ -58,6 +62,7 @@ class Step:
     variants: tuple[str, ...] = ()
     matrix_key: str = ""
     unknown: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
 
     @property
     def action(self) -> str:
@@ -115,8 +120,12 @@ def _jobs(
     name: str, workflow: Mapping[str, Any], repository: Repository, *, inputs: Mapping[str, Any], caller: str
 ) -> Iterator[Job]:
     events = workflow.get("on")
-    declared = _mapping(_mapping(_mapping(events).get("workflow_call")).get("inputs"))
-    values = {f"inputs.{key}": str(_mapping(about).get("default", "")) for key, about in declared.items()}
+    values = {
+        f"{prefix}.{key}": str(_mapping(about).get("default", ""))
+        for event, prefixes in INPUTS.items()
+        for key, about in _mapping(_mapping(_mapping(events).get(event)).get("inputs")).items()
+        for prefix in prefixes
+    }
     values |= {f"inputs.{key}": str(value) for key, value in inputs.items() if "${{" not in str(value)}
     for key, about in _mapping(workflow.get("jobs")).items():
         if not isinstance(about, dict) or not isinstance(about.get("steps"), list):
@@ -181,6 +190,16 @@ def _outputs(steps: Iterable[Any], values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _notes(about: Mapping[str, Any]) -> Iterator[str]:
+    minutes, number = (
+        str(about.get("timeout-minutes", "")),
+        _number_of_jobs(_mapping(about.get("strategy")).get("matrix")),
+    )
+    if minutes.isdecimal() or number > 1:
+        yield (
+            "their job: "
+            + f"up to {minutes} minutes" * minutes.isdecimal()
+            + (f" in {number} jobs" if number > 1 else "")
+        )
     if container := about.get("container"):
         image = container.get("image") if isinstance(container, dict) else container
         yield f"it ran in the container {str(image).partition('@')[0]}; ours runs on the machine itself"
@@ -202,6 +221,13 @@ def _matrix(matrix: Any) -> tuple[dict[str, str], dict[str, list[Any]]]:
         if all(chosen.get(key, value) == value for key, value in entry.items()):
             chosen |= entry
     return dict(_flat("matrix", chosen)), {key: rest for key, rest in others.items() if rest}
+
+
+def _number_of_jobs(matrix: Any) -> int:
+    """The number of combinations. An entry of `include` alone is one; entries next to lists mostly add to others."""
+    lists = {key: _list(value) for key, value in _mapping(matrix).items() if key not in ("include", "exclude")}
+    excluded = len(_list(_mapping(matrix).get("exclude")))
+    return prod(map(len, lists.values())) - excluded if lists else len(_list(_mapping(matrix).get("include")))
 
 
 def _on_linux(values: list[Any]) -> Any:
@@ -298,8 +324,20 @@ def _step(
         variants=variants,
         matrix_key=matrix_key,
         is_skipped=not _may_run(str(about.get("if", "")), values),
+        lacks=tuple(dict.fromkeys(_lacks(command, _mapping(about.get("env")), values))),
     )
     return replace(step, unknown=tuple(dict.fromkeys(unknown)))
+
+
+def _lacks(command: str, environment: Mapping[str, Any], values: Mapping[str, str]) -> Iterator[str]:
+    """Yield the expressions without a value in the lines that count, and in variables that these name."""
+    lines = [line for line in logical_lines(command) if not re.match(r"(#|echo\b)", line) and not NOISE.search(line)]
+    for line in lines:
+        yield from _resolved(line, values)[1]
+    for key, value in environment.items():
+        resolved, unknown = _resolved(str(value), values)
+        if unknown and not resolved and any(re.search(rf"\$\{{?{re.escape(str(key))}\b(?!:)", line) for line in lines):
+            yield from unknown
 
 
 def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list[Any]]) -> tuple[str, tuple[str, ...]]:

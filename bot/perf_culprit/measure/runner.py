@@ -187,7 +187,7 @@ class Runner:
             confined=self._confined,
         )
         if fault is not None:
-            raise self.failed("the build", commit, FailureKind.BUILD, fault)
+            raise self.failed("the build", commit, FailureKind.BUILD, fault, hint=_longer(fault, "--build-timeout"))
 
     def run(self, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None) -> Path:
         """Run the benchmark; return the file or folder that it wrote into the empty `folder`.
@@ -273,7 +273,7 @@ class Runner:
             )
         self.executions = () if meter.execution is None else (meter.execution,)
         if fault is not None:
-            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault, hint=_longer(fault, "--timeout"))
         return written if _has_content(written) else printed
 
     def _environment(self, commit: str, **own: str) -> dict[str, str]:
@@ -293,6 +293,10 @@ class Runner:
             place=place,
             next_step=f"run the command in a checkout of this commit; its whole output is in {self._log.path}{hint}",
         )
+
+
+def _longer(fault: str, option: str) -> str:
+    return f"; {option} gives it more time" if fault.startswith("took longer") else ""
 
 
 def _seen(commands: Commands, environ: Mapping[str, str]) -> str:

@@ -1,0 +1,160 @@
+"""`init --try`: which proposals are tried here, what is said of them, and what is written."""
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from perf_culprit.cli.entry import main
+from perf_culprit.flows.measurement import Tried
+from perf_culprit.init.asked_tools import QUESTIONS
+from perf_culprit.init.existing_workflows import workflow_suggestions
+from perf_culprit.init.repository import look
+from perf_culprit.init.trial import missing, paced, scratch
+from perf_culprit.init.workflow_files import Choice
+from perf_culprit.model.run import Run
+from tests.support.git_repository import init_repository, run_git
+from tests.unit.test_existing_workflows import lay_out
+
+GO = "#!/bin/sh\n# as go test -bench prints\necho 'BenchmarkParse-2 100 25 ns/op'\n"
+
+
+def committed(root: Path) -> Path:
+    for name in ("bench.sh", "bench_a.sh", "bench_b.sh"):
+        if (root / name).exists():
+            (root / name).chmod((root / name).stat().st_mode | stat.S_IXUSR)
+    run_git(root, "add", "--all")
+    run_git(root, "commit", "--quiet", "--message", "x")
+    return root
+
+
+def test_the_next_proposal_is_tried_if_one_gives_no_benchmarks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = "- run: ./bench_a.sh  # hyperfine\n"
+    root = lay_out(
+        init_repository(tmp_path / "x"),
+        steps,
+        bench_a_D_sh="echo broken >&2\nexit 3\n",
+        bench_D_sh=GO,
+        Makefile="bench:\n\t@./bench.sh  # go test -bench\n",
+    )
+    assert main(["init", "--repo", str(committed(root)), "--yes", "--try"]) == 0
+    told = capsys.readouterr().out
+    assert "gave no benchmarks: ./bench_a.sh\n" in told
+    assert "ended with exit code 3; its output ends with: broken" in told
+    assert "tried: 1 benchmark in 0 s, built in 0 s, such as BenchmarkParse" in told
+    assert "--run 'make bench'" in (root / ".github/workflows/perf.yml").read_text()
+    assert "HEAD against itself, for at most 10 minutes:" in told
+
+
+def test_what_needs_another_machine_is_written_as_not_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = "services:\n  db: {image: 'postgres:16'}\n"
+    root = committed(lay_out(init_repository(tmp_path / "x"), "- run: ./bench.sh\n", job=job, bench_D_sh=GO))
+    assert main(["init", "--repo", str(root), "--yes", "--try"]) == 0
+    assert "not tried: ./bench.sh needs the service db\n" in capsys.readouterr().out
+    assert "\n  # not tried: needs the service db\n  measure:\n" in (root / ".github/workflows/perf.yml").read_text()
+
+
+def test_without_a_trial_the_last_line_offers_one_and_the_trial_replaces_what_was_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = committed(lay_out(init_repository(tmp_path / "x"), "- run: ./bench.sh\n", bench_D_sh=GO))
+    assert main(["init", "--repo", str(root)]) == 0
+    assert capsys.readouterr().out.endswith("\nTry it first: perf-culprit init --try\n")
+    assert main(["init", "--repo", str(root), "--yes"]) == 2
+    assert main(["init", "--repo", str(root), "--try"]) == 0
+
+
+def test_a_terminal_sees_the_commands_and_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = committed(lay_out(init_repository(tmp_path / "x"), "- run: ./bench.sh\n", bench_D_sh=GO))
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return "yes" if "Run these" in question else ""
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    assert main(["init", "--repo", str(root)]) == 0
+    assert asked[-1] == "Run these commands here once, for at most 10 minutes? (yes/no) [no]: "
+    told = capsys.readouterr().out
+    assert told.index("   run: ./bench.sh") < told.index("tried: 1 benchmark")
+
+
+@pytest.mark.parametrize("options", [(), ("--force",), ("--split", "--force")])
+def test_a_foreign_perf_yml_stays(tmp_path: Path, options: tuple[str, ...]) -> None:
+    root = lay_out(init_repository(tmp_path / "x"), "- run: go test -bench .\n")
+    foreign = root / ".github/workflows/perf.yml"
+    foreign.write_text("name: perf\n")
+    assert main(["init", "--repo", str(root), "--yes", *options]) == 0
+    assert foreign.read_text() == "name: perf\n"
+    ours = (root / ".github/workflows/perf-culprit.yml").read_text()
+    assert ours.startswith("name: perf-culprit\n")
+    if "--split" in options:
+        report = (root / ".github/workflows/perf-report.yml").read_text()
+        assert "workflows: [perf-culprit]\n" in report
+        assert "measure-workflow: perf-culprit.yml" in (root / ".github/workflows/perf-command.yml").read_text()
+    else:
+        assert "mode: command\n          measure-workflow: perf-culprit.yml\n" in ours
+
+
+def test_the_old_job_s_time_is_said(tmp_path: Path) -> None:
+    job = "timeout-minutes: 90\nstrategy:\n  matrix: {shard: [1, 2, 3], os: [a, b]}\n"
+    (suggestion,), _ = workflow_suggestions(look(lay_out(tmp_path, "- run: go test -bench .\n", job=job)))
+    assert "their job: up to 90 minutes in 6 jobs" in suggestion.notes
+
+
+def executed(seconds: float) -> Tried:
+    return Tried(run=Run(), build_s=1.0, execution_s=seconds)
+
+
+def test_one_execution_tells_the_limit_and_what_to_do_if_few_fit() -> None:
+    told: list[str] = []
+    choice = Choice(run="x", setup="")
+    assert paced(choice, executed(60), told.append).timeout == 0
+    assert told == []
+    slow = paced(choice, executed(410), told.append)
+    assert slow.timeout == 840
+    assert "its --timeout is written" in told[0]
+    assert "8 executions take 55 minutes; a pull request has 15." in told[1]
+    assert "--split --parts 4 --list CMD" in told[2]
+
+
+def test_programs_come_into_a_scratch_folder_or_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    choice = Choice(
+        run="uv run pytest bench",
+        build="docker compose up",
+        setup="sudo apt-get install x && pip install pytest-benchmark",
+    )
+    assert missing(choice) == ["`docker`"]
+    enter, bring = scratch(choice, tmp_path / "1")
+    assert enter.startswith(f"export PATH={tmp_path}/1/bin:$PATH ")
+    assert bring.splitlines() == [
+        f"python3 -m venv {tmp_path}/1",
+        "pip install --quiet uv",
+        "pip install pytest-benchmark",
+    ]
+
+
+ANSWERS = {
+    "Cargo.toml": (
+        '{"packages": [{"name": "p", "targets": [{"name": "b", "kind": ["bench"], "required-features": ["x"]}]}]}',
+        "cargo bench -p p --bench b --features x",
+    ),
+    "package.json": ('{"core": {"bench": "vitest bench", "bench:check": "x"}}', "npm run bench --workspace core"),
+    "justfile": ("build bench-all lint-bench", "just bench-all"),
+    "tox.ini": ("py311\nbenchmark\n", "tox run -e benchmark"),
+    "Makefile": ("all: x\nbench: all\n", "make bench"),
+}
+
+
+@pytest.mark.parametrize("file", ANSWERS)
+def test_the_tools_answers_are_proposals(tmp_path: Path, file: str) -> None:
+    answer, expected = ANSWERS[file]
+    command, read = next((command, read) for name, command, read in QUESTIONS if name == file)
+    assert next(read(answer, command, look(tmp_path))).run.startswith(expected)
