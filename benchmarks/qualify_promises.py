@@ -1,9 +1,10 @@
 """Whether a change that `qualify` says is suspected 9 times in 10 is found as often in what the machine does next.
 
-    python -m benchmarks.qualify_promises CORPUS... [--rounds 4] [--draws 40]
+    python -m benchmarks.qualify_promises CORPUS... [--rounds 4] [--draws 40] [--stored]
 
 A draw is a stretch of a suite's executions in their order in time, of 3 benchmarks. The first half is what `qualify`
-measures. The change that it says is planted into the second half. Corpora are those of `benchmarks.truth.recordings`.
+measures. The change that it says is planted into the second half. With `--stored` the first half is a stored run. Then
+a report on it says what in turn would have seen, by the first look. Corpora are those of `benchmarks.truth.recordings`.
 """
 
 import argparse
@@ -18,9 +19,11 @@ from benchmarks.truth.recordings import Suite, read_suites, rows_of, stretch_of
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import flagged, judge_run
 from perf_culprit.flows.measured_side import paired
+from perf_culprit.flows.seen_in_turn import seen_in_turn
 from perf_culprit.judge.paired_executions import LOOKS
 from perf_culprit.judge.planting import TRIALS, Planting, Sides
-from perf_culprit.model.run import Benchmark, Run
+from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.run import Benchmark, Cost, Run
 
 SIZE: Final = 3
 MOST_ROUNDS: Final = 7  # which `qualify` takes
@@ -56,6 +59,15 @@ def _benchmark(suite: Suite, row: int, executions: list[int]) -> Benchmark:
     )
 
 
+def seen_by(half: Suite) -> float | None:
+    """The change that a report on this stored run says measuring in turn would have seen."""
+    executions = list(range(half.samples.shape[1]))
+    benchmarks = tuple(_benchmark(half, row, executions) for row in range(len(half.names)))
+    run = Run(benchmarks=benchmarks, cost=Cost(len(executions), float(len(executions))))
+    told = seen_in_turn(Baseline(runs=(), source=BaselineSource.HISTORY), run, config=Config())
+    return float(str(told[0].arguments["seen"])) if told else None
+
+
 def judged(first: Run, second: Run) -> Collection[str]:
     return flagged(judge_run(paired(first), second, config=Config()))
 
@@ -65,6 +77,7 @@ def main() -> None:
     parser.add_argument("corpus", nargs="+", type=Path)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("--stored", action="store_true")
     asked = parser.parse_args()
     for name, suite in read_suites(asked.corpus).items():
         rng = np.random.default_rng(1)
@@ -79,7 +92,7 @@ def main() -> None:
             before, after = (Planting(sides_of(half), judged) for half in halves)
             noises = before.noises()
             typical = sorted(noises, key=lambda key: noises[key])[(len(noises) - 1) // 2]
-            change = before.smallest_found(asked.rounds, [typical] * TRIALS)
+            change = seen_by(halves[0]) if asked.stored else before.smallest_found(asked.rounds, [typical] * TRIALS)
             if change is None:
                 without += 1
                 continue
@@ -87,7 +100,7 @@ def main() -> None:
             shares.append(after.count_found(asked.rounds, [typical] * TRIALS, change) / TRIALS)
         print(f"{name}: {len(shares)} draws with a promise", end="")
         if shares:
-            print(f", in the median {median(promised):+.0%}, found {mean(shares):.2f}", end="")
+            print(f", in the median {median(promised):+.1%}, found {mean(shares):.2f}", end="")
         print(f"; nothing promised in {without}", flush=True)
 
 

@@ -10,7 +10,12 @@ from hypothesis import settings
 
 import tests.support.installed  # noqa: F401 - no test asks the compilers again
 
-pytest_plugins = ["tests.support.fake_github.fixtures", "tests.support.sometimes", "tests.support.tiers"]
+pytest_plugins = [
+    "tests.support.fake_github.fixtures",
+    "tests.support.scenarios",
+    "tests.support.sometimes",
+    "tests.support.tiers",
+]
 # On a runner commands see less of the environment: tests that simulate one set this themselves.
 os.environ.pop("GITHUB_ACTIONS", None)
 # Tests use only their own history.

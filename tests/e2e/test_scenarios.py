@@ -4,7 +4,6 @@ Each scenario runs once without a change and once with a planted +50%, in both f
 The container adds the same to all of them, so only one pull request per form is judged there.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +23,6 @@ BOTH = [("one file", LEVEL), ("one file", SLOWER), ("split", SLOWER)]
 planted = pytest.mark.parametrize(("form", "level"), BOTH, ids=["one file, 0%", "one file, +50%", "split, +50%"])
 # Scenarios in which each form could blame a wrong commit in its own way.
 planted_in_each = pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0%", "+50%"])
-
-
-@pytest.fixture(params=["one file", "split"])
-def form(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def project(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Project]:
-    action = InThisProcess.with_files_in(tmp_path / "action", monkeypatch, capsys)
-    with open_project(tmp_path, action, split=form == "split") as opened:
-        yield opened
 
 
 def assert_told(project: Project, text: str, sha: str, *, level: int, base: int = LEVEL) -> None:

@@ -1,29 +1,17 @@
 """Pull requests that are not measured, that Dependabot opens, or that go to another pull request's branch."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.support.fake_github.state import PullRequest
 from tests.support.git_repository import run_git
-from tests.support.scenarios import LEVEL, SLOWER, Outcome, Project, open_project
-from tests.support.workflows.runner import InThisProcess
+from tests.support.scenarios import LEVEL, SLOWER, Outcome, Project
 
 SKIP = "[skip perf]"
 OFF = "perf: off"
 TITLE = f"switched off by mallory with {SKIP} in the title"
 LABEL = f"switched off by hubot with the label {OFF}"
-
-
-@pytest.fixture(params=["one file", "split"])
-def project(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Project]:
-    action = InThisProcess.with_files_in(tmp_path / "action", monkeypatch, capsys)
-    with open_project(tmp_path, action, split=request.param == "split") as opened:
-        yield opened
 
 
 def open_pull(project: Project, *, level: int = SLOWER, fork: bool = False) -> PullRequest:

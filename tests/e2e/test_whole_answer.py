@@ -1,18 +1,17 @@
-"""One comment with the whole answer to a slower pull request, by the workflow that `init` writes.
+"""One comment with the whole answer to a slower pull request, and none to an unchanged one, by `init`'s workflow.
 
-The projects are measured by their real tools. Unchanged pull requests, whose noise has to be known, are in
-test_scenarios.
+The projects are measured by their real tools.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
 from perf_culprit.cli.entry import main
-from tests.support.four_projects import PROJECTS, SYSTEM_PYTHON, TITLE, SmallProject, has_pytest_benchmark
+from tests.support.four_projects import PROJECTS, PYTHON, SYSTEM_PYTHON, TITLE, SmallProject, has_pytest_benchmark
 from tests.support.git_repository import init_repository, run_git
 from tests.support.scenarios import LEVEL, open_project
 from tests.support.workflows.runner import InThisProcess
@@ -32,13 +31,22 @@ def committed(source: Path, files: Mapping[str, str], message: str) -> str:
     return run_git(source, "rev-parse", "HEAD")
 
 
-@pytest.mark.parametrize("name", PROJECTS)
-def test_one_comment_has_verdict_commit_function_and_lines(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    small: SmallProject = PROJECTS[name]
-    if small.lacking or (name == "pytest-benchmark" and not has_pytest_benchmark()):
-        pytest.skip(f"not installed here: {', '.join(small.lacking) or 'pytest-benchmark'}")
+@pytest.fixture(params=PROJECTS)
+def small(request: pytest.FixtureRequest) -> SmallProject:
+    project = PROJECTS[request.param]
+    if project.lacking or (project is PYTHON and not has_pytest_benchmark()):
+        pytest.skip(f"not installed here: {', '.join(project.lacking) or 'pytest-benchmark'}")
+    return project
+
+
+Answered = Callable[[Mapping[str, str], str], str]
+
+
+@pytest.fixture
+def answered(
+    small: SmallProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Answered]:
+    """Answer a pull request that commits these files with this title. Nothing is configured by hand."""
     action = InThisProcess.with_files_in(tmp_path / "action", monkeypatch, capsys)
     with open_project(tmp_path, action, split=False) as project:
         project.runner.programs = {"pytest": f'#!/bin/sh\nexec {SYSTEM_PYTHON} -m pytest -p no:cacheprovider "$@"\n'}
@@ -48,21 +56,23 @@ def test_one_comment_has_verdict_commit_function_and_lines(
         assert main(["init", "--repo", str(source), "--yes"]) == 0
         project.files = {"perf": yaml.safe_load((source / ".github/workflows/perf.yml").read_text())}
         project.main = committed(source, {}, "Measure performance in every pull request")
-        head = committed(source, small.changed(), TITLE)
-        run_git(
-            source,
-            "push",
-            "--quiet",
-            "--force",
-            str(project.folder),
-            f"{project.main}:refs/heads/main",
-            "main:refs/heads/change",
-        )
-        outcome = project.run_pull(project.add_pull(7, head, merged_level=LEVEL))
-        assert not outcome.failed, outcome.log
-        (comment,) = project.comments(7)
+
+        def answer(files: Mapping[str, str], title: str) -> str:
+            head = committed(source, files, title)
+            branches = (f"{project.main}:refs/heads/main", "main:refs/heads/change")
+            run_git(source, "push", "--quiet", "--force", str(project.folder), *branches)
+            outcome = project.run_pull(project.add_pull(7, head, merged_level=LEVEL))
+            assert not outcome.failed, outcome.log
+            (comment,) = project.comments(7)
+            return comment
+
+        yield answer
+
+
+def test_one_comment_has_verdict_commit_function_and_lines(small: SmallProject, answered: Answered) -> None:
+    comment = answered(small.changed(), TITLE)
     if KEPT:
-        Path(KEPT, f"{name.replace(' ', '-')}.md").write_text(comment)
+        Path(KEPT, f"{small.benchmark}.md").write_text(comment)
     visible = comment.partition("<details")[0]
     assert "got slower" in visible or "got worse" in visible, comment
     assert f"`{TITLE}` by `Ada`" in visible, comment
@@ -73,3 +83,18 @@ def test_one_comment_has_verdict_commit_function_and_lines(
     assert f"`{file}:" in row, comment
     assert small.benchmark in comment
     assert "traced by " in comment
+
+
+def test_an_unchanged_pull_request_is_neither_traced_nor_blamed(small: SmallProject, answered: Answered) -> None:
+    """One in ten is suspected by chance. It may be traced, but not blamed."""
+    ((file, _),) = small.edits.items()
+    remark = f"{'#' if file.endswith('.py') else '//'} Words are counted as they are written.\n"
+    comment = answered({file: small.files[file] + remark}, "Say what is counted")
+    if KEPT:
+        Path(KEPT, f"{small.benchmark}-unchanged.md").write_text(comment)
+    visible = comment.partition("<details")[0]
+    assert "got slower" not in visible, comment
+    assert "got worse" not in visible, comment
+    if "not proven" not in visible:
+        assert "traced by" not in comment, comment
+        assert "Look first" not in comment, comment

@@ -1,29 +1,22 @@
 """Benchmarks that no change can reach: where these moved, the machine did, and the comment says so."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.git_repository import run_git
-from tests.support.scenarios import LEVEL, PYTEST, SLOWER, Project, open_project
-from tests.support.workflows.runner import InThisProcess
+from tests.support.scenarios import LEVEL, PYTEST, SLOWER, Project
 
 # `render` takes as long as the commit's file says too, but at most 50% longer.
 BOTH = PYTEST.replace(": 3000)", ": 3 * (level < 1500 ? level : 1500))")
 TOLD = re.compile(r"`render`, which this change cannot reach, is [45]\d[.\d]*% slower as well")
 
 
-@pytest.fixture(params=["one file", "split"])
-def project(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Project]:
-    action = InThisProcess.with_files_in(tmp_path / "action", monkeypatch, capsys)
-    with open_project(tmp_path, action, split=request.param == "split") as opened:
-        assert opened.runner.programs["pytest"] != BOTH
-        opened.runner.programs = {"pytest": BOTH.replace("COUNTER", str(tmp_path / "counter"))}
-        yield opened
+@pytest.fixture(autouse=True)
+def moves_both(project: Project, tmp_path: Path) -> None:
+    assert project.runner.programs["pytest"] != BOTH
+    project.runner.programs = {"pytest": BOTH.replace("COUNTER", str(tmp_path / "counter"))}
 
 
 def configured(project: Project, text: str) -> None:

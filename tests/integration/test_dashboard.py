@@ -108,7 +108,8 @@ def test_the_index_has_changes_with_what_is_told_of_them(kept: Kept, site: Path)
     ((at, *_, accepted, culprit, _, _),) = series["known"]
     assert (at, accepted, culprit) == (ACCEPTED, ["ada", "<script>worth it</script>", 7], None)
     assert "2 of 6 benchmarks got slower" in first["told"]
-    assert second["told"] == "6 benchmarks: too few runs to find changes."
+    assert first["told"].endswith(" Runner minutes: 59 in 2025-12.")
+    assert second["told"] == "6 benchmarks: too few runs to find changes. Runner minutes: 6 in 2025-12."
 
 
 def test_the_badge_counts_what_nobody_accepted(site: Path) -> None:

@@ -16,7 +16,7 @@ from perf_culprit.git.command import Remote
 from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import Acceptance, Interval
-from perf_culprit.model.run import Environment, MetricKey, Run
+from perf_culprit.model.run import Cost, Environment, MetricKey, Run
 from perf_culprit.store.opening import open_git_branch
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measurements import measured
@@ -54,6 +54,7 @@ def run_of(kept: Kept, number: int) -> Run:
         measured(levels(number), seed=number, commit=kept.commits[number]),
         time=datetime.fromtimestamp(1_767_000_000 + 3600 * number, tz=UTC),
         suite="api",
+        cost=Cost(10, 90.0),
     )
 
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, REPOSITORY_ID, PullRequest, WorkflowRun
 from tests.support.git_repository import init_repository, run_git
 from tests.support.recipes import ONE_FILE, SPLIT, workflows
 from tests.support.webhooks import event
-from tests.support.workflows.runner import Event, JobRun, OwnAction, WorkflowRunner
+from tests.support.workflows.runner import Event, InThisProcess, JobRun, OwnAction, WorkflowRunner
 
 LEVEL: Final = 1000
 SLOWER: Final = 1500  # the planted +50%
@@ -264,3 +266,19 @@ def open_project(folder: Path, own_action: Callable[[FakeGitHub], OwnAction], *,
         run_git(bare, "update-ref", "refs/heads/main", project.main)
         yield project
     assert not fake.bad, fake.bad
+
+
+@pytest.fixture(params=["one file", "split"])
+def form(request: pytest.FixtureRequest) -> str:
+    """Both forms of the workflows."""
+    return str(request.param)
+
+
+@pytest.fixture
+def project(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Project]:
+    """A project in each form, whose action runs in this process."""
+    action = InThisProcess.with_files_in(tmp_path / "action", monkeypatch, capsys)
+    with open_project(tmp_path, action, split=form == "split") as opened:
+        yield opened

@@ -45,7 +45,7 @@ section{padding:12px 16px}
 code{font:85% ui-monospace,Menlo,monospace;background:#818b981f;padding:.2em .4em;border-radius:6px}
 pre{background:var(--stripe);padding:16px;border-radius:6px;overflow:auto}
 pre code{background:none;padding:0}
-table{border-collapse:collapse}
+table{border-collapse:collapse;display:block;width:max-content;max-width:100%;overflow:auto}
 td,th{border:1px solid var(--line);padding:6px 13px}
 tr:nth-child(2n){background:var(--stripe)}
 h3{margin:0 0 12px;font-size:1.25em}

@@ -313,6 +313,22 @@ def test_check_names_what_an_automatic_search_lacks(tmp_path: Path) -> None:
     assert not [remark for remark in check_files(tmp_path) if "automatic" in remark.text]
 
 
+@pytest.mark.parametrize("split", [False, True])
+def test_check_compares_what_skips_with_the_configuration(tmp_path: Path, *, split: bool) -> None:
+    files = new_files(Choice(run="true", setup="", split=split))
+    lay_out(tmp_path, files)
+    assert not [remark for remark in check_files(tmp_path) if "skip" in remark.text]
+    lay_out(tmp_path, {".github/perf-culprit.yml": 'skip: {title: null, label: "no-bench"}\n'})
+    told = [remark.text for remark in check_files(tmp_path) if "skips by" in remark.text]
+    assert [text.partition(" skips by ")[2].partition(":")[0] for text in told if "title" in text] == [
+        "the title '[skip perf]', but `skip.title` of the configuration is null"
+    ]
+    assert len(told) == 2
+    path = ".github/workflows/perf.yml"
+    lay_out(tmp_path, {path: files[path].replace("perf: off", "no-bench")})
+    assert len([remark for remark in check_files(tmp_path) if "skips by" in remark.text]) == 1
+
+
 def test_check_of_a_repository_without_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--repo", str(tmp_path), "--check"]) == 2
     assert "run perf-culprit init" in capsys.readouterr().out

@@ -37,11 +37,12 @@ def steps(node: Any) -> Iterator[dict[str, Any]]:
         yield from steps(value)
 
 
-def test_there_are_two_forms_and_those_of_dashboard_backfill_and_parts() -> None:
+def test_there_are_two_forms_and_those_of_dashboard_backfill_machines_and_parts() -> None:
     assert [(block.document, block.file) for block in WORKFLOWS] == [
         ("docs/dashboard.md", "perf-dashboard.yml"),
         (ONE_FILE, "perf.yml"),
         (BACKFILL, "perf-backfill.yml"),
+        ("docs/how-to/noisy-machine.md", "perf-qualify.yml"),
         ("docs/how-to/spread-a-suite.md", "perf.yml"),
         *((SPLIT, f"{name}.yml") for name in ("perf", "perf-report", "perf-command", "perf-bisect")),
     ]

@@ -130,9 +130,12 @@ def _show(measured: "Measured", rounds: int) -> int:
 
 
 def qualify(asked: Qualify) -> int:
-    from perf_culprit.flows.qualify import qualified
-    from perf_culprit.say.audit_text import qualification_text
+    from perf_culprit.flows.qualify import between_machines, qualified
+    from perf_culprit.say.audit_text import machines_text, qualification_text
 
+    if asked.join:
+        show(machines_text(between_machines(asked), machines=len(asked.join)), sys.stdout)
+        return EXIT_FINE
     with Status(sys.stderr, quiet=asked.quiet) as status:
         answer = qualified(asked, config=chosen_config(asked), say=status)
     show(qualification_text(answer), sys.stdout)

@@ -170,6 +170,12 @@ class Qualify(Measuring, name="qualify", examples=("perf-culprit qualify --run '
     minutes: Annotated[
         float, Option("--minutes N", "time that a pull request may take (default: 10)", convert=as_minutes)
     ] = 10.0
+    output: Annotated[
+        Path | None, Option("--output OUT", "write what was measured here, for --join with that of other machines")
+    ] = None
+    join: Annotated[
+        tuple[str, ...], Option("--join FILE ...", "measure nothing; say how much the machines of these files differ")
+    ] = ()
     suite: Suite = None
 
 

@@ -137,6 +137,25 @@ def bounded(index: Index) -> dict[str, tuple[str, ...]]:
     return kept
 
 
+def runs_file(index: Index, paths: Collection[str]) -> tuple[str, str, str] | None:
+    """The first benchmark that runs a method of one of these files, with the method and the file; None if none does.
+
+    A method's name begins with its file's name, or in Python with the end of its module's.
+    """
+    by_place: dict[str, str] = {}
+    for path in paths:
+        words = re.sub(r"(?:/__init__)?\.py$", "", path).split("/")
+        by_place[path.rpartition("/")[2]] = path
+        by_place |= {".".join(words[start:]): path for start in range(len(words)) if path.endswith(".py")}
+    for name, methods in index.items():
+        for method in methods:
+            words = method.split(".")
+            places = (method.partition(":")[0], *(".".join(words[:end]) for end in range(1, len(words))))
+            if place := next((one for one in places if one in by_place), None):
+                return name, method, by_place[place]
+    return None
+
+
 def with_impact(comparison: TreeComparison, index: Index, *, measured: Collection[str]) -> TreeComparison:
     """Add how many benchmarks run the first suspect, and how many of these were not measured."""
     for suspect in comparison.suspects[:1]:

@@ -22,6 +22,7 @@ from perf_culprit.flows.compare import (
     second_measurement,
 )
 from perf_culprit.flows.compared_commits import Merge, Reference, commits_between, find_reference
+from perf_culprit.flows.seen_in_turn import seen_in_turn
 from perf_culprit.model.finding import Acceptance, Baseline
 from perf_culprit.model.run import Run
 from perf_culprit.store.baseline import choose_baseline
@@ -127,5 +128,5 @@ def compare_run_with_history(
     report = judge_run(baseline, run, config=config)
     if confirm is not None:
         report = confirm_report(report, baseline=baseline, again=confirm, own_baseline=confirm_baseline, config=config)
-    report = replace(report, failed=report.fails)
+    report = replace(report, failed=report.fails, notes=(*report.notes, *seen_in_turn(baseline, run, config=config)))
     return Compared(run=run, report=of_ends(report, merge, reference), stored_runs=stored_runs)

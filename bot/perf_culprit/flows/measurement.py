@@ -19,7 +19,7 @@ from perf_culprit.commands.measure_requests import AUTO, MOST_ROUNDS, ROUNDS, Me
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
 from perf_culprit.files import replace_file
-from perf_culprit.flows.benchmark_index import is_default_push, stored_index, traced_index, with_impact
+from perf_culprit.flows.benchmark_index import is_default_push, runs_file, stored_index, traced_index, with_impact
 from perf_culprit.flows.compare import (
     confirm_report,
     corrected_for_analyses,
@@ -237,12 +237,24 @@ def _of_changes(plan: MeasurePlan, *, config: Config, say: Say, environ: Mapping
         only=config.affected,
         environment=commands.environment,
     )
+    is_left = answer.unreached is not None and config.affected != "documents"
+    if is_left and (told := _reached_by_index(asked.repository, base, head, config=config)):
+        say(f"measured whole, since {told}")
+        return plan
     if answer.why is None:
         say(f"not measured: {answer.why_not}")
     elif config.affected != "documents":
         say(f"measured, since {answer.why}")
     run = commands.run if answer.arguments is None else AFFECTED.sub(lambda _: str(answer.arguments), commands.run)
     return replace_commands(plan, unreached=answer.unreached, commands=replace_commands(commands, run=run))
+
+
+def _reached_by_index(repository: Path, base: str, head: str, *, config: Config) -> str | None:
+    """Name a benchmark that ran what changed, although the graph does not reach it. None without a stored index."""
+    changes = git.file_changes(repository, base, head)
+    index = stored_index(repository, base, config=config) or {}
+    runs = runs_file(index, {path for one in changes for path in (one.path, one.old_path)})
+    return None if runs is None else "{} runs {}, which is in {}".format(*runs)
 
 
 def _part(asked: Measure) -> Part | None:

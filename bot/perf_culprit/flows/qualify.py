@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -10,15 +11,17 @@ from msgspec.structs import replace
 from perf_culprit.commands.measure_requests import MOST_ROUNDS, Measure, Qualify
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
+from perf_culprit.files import read_limited, replace_file
 from perf_culprit.flows.compare import flagged, judge_run
-from perf_culprit.flows.measured_side import paired
-from perf_culprit.flows.measurement import EXECUTIONS, Tried, measure_commits, measure_plan, try_once
-from perf_culprit.judge.paired_executions import LOOKS, planned_looks
+from perf_culprit.flows.measured_side import MOST_BYTES, paired
+from perf_culprit.flows.measurement import Tried, measure_commits, measure_plan, try_once
+from perf_culprit.judge.detector_audit import noise_sources
+from perf_culprit.judge.paired_executions import LOOKS, minutes_in_turn, planned_looks
 from perf_culprit.judge.planting import Planting
 from perf_culprit.machine.this_machine import Say
-from perf_culprit.model.accuracy import Qualification
+from perf_culprit.model.accuracy import NoiseSources, Qualification
 from perf_culprit.model.run import Run
-from perf_culprit.model.run_file import decode_run
+from perf_culprit.model.run_file import decode_run, encode_run
 
 
 def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None = None) -> Qualification:
@@ -48,11 +51,24 @@ def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None =
         if measured.fault is not None:
             raise measured.fault
         baseline, target = (decode_run(file.read_bytes(), place=str(file)) for file in measured.files)
+    if asked.output is not None:
+        replace_file(asked.output, encode_run(target))
     cost = (baseline.cost + target.cost) if baseline.cost and target.cost else None
     execution_s = tried.execution_s if cost is None else (cost.seconds - tried.build_s) / cost.executions
     say(f"planting changes into {measured.rounds} rounds")
     seconds = Tried(run=target, build_s=tried.build_s, execution_s=execution_s)
     return _qualification(baseline, seconds, asked.minutes, config=config, proofs=proofs)
+
+
+def between_machines(asked: Qualify) -> NoiseSources:
+    """How much machines differ that measured the same commit, one file each."""
+    step = "join files that `qualify --output` wrote for one commit on two machines or more"
+    runs = [decode_run(read_limited(Path(file), MOST_BYTES, next_step=step), place=file) for file in asked.join]
+    if len(commits := {run.commit for run in runs}) > 1:
+        raise DataError(f"the files are of {len(commits)} commits", place="--join", next_step=step)
+    if (sources := noise_sources(runs)) is None:
+        raise DataError("no benchmark's time is in two files", place="--join", next_step=step)
+    return sources
 
 
 def _qualification(
@@ -61,9 +77,7 @@ def _qualification(
     def judged(first: Run, second: Run) -> Collection[str]:
         return flagged(judge_run(paired(first), second, config=config))
 
-    def minutes_of(rounds: int) -> float:
-        return (2 * target.build_s + (2 + 2 * EXECUTIONS * rounds) * target.execution_s) / 60
-
+    minutes_of = partial(minutes_in_turn, execution_s=target.execution_s, build_s=target.build_s)
     # A pull request's measurement is judged at each look, by a share of the rates.
     sides = replace(baseline, analyses=LOOKS), replace(target.run, analyses=LOOKS)
     planting = Planting(sides, judged)

@@ -12,7 +12,7 @@ import yaml
 
 from perf_culprit import __version__
 from perf_culprit.config.reader import DEFAULT_PATH, load_config
-from perf_culprit.config.settings import Config
+from perf_culprit.config.settings import Config, SkipConfig
 from perf_culprit.init.filled_template import filled, yaml_text
 from perf_culprit.release import COMMIT, IS_RELEASE
 
@@ -203,7 +203,7 @@ def check_files(root: Path) -> tuple[Remark, ...]:
             remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, asked)]
             if is_asked and "reusable-measure.yml@" in text:
                 remarks += _of_request(name, workflow)
-            remarks += _of_lock(root, name, workflow)
+            remarks += [*_of_lock(root, name, workflow), *_of_skip(name, workflow, settings.skip)]
     if not any_workflow:
         remarks.append(Remark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init"))
     bisect = settings.bisect
@@ -243,6 +243,18 @@ def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]
         if runs and (missing := sorted(scope for scope in asked if granted.get(scope) != "write")):
             lacking = ", ".join(f"`{scope}: write`" for scope in missing)
             yield Remark(file=name, text=f"job {job} lacks {lacking} for `issues.when` and `bisect.automatic`")
+
+
+def _of_skip(name: str, workflow: Mapping[Any, Any], skip: SkipConfig) -> Iterator[Remark]:
+    """Check that a job's `if` skips by what the configuration says: the check tells who did it by the latter."""
+    for job, about in workflow["jobs"].items():
+        condition = str(about.get("if")) if isinstance(about, dict) else ""
+        for what, place, configured in (("title", "title", skip.title), ("label", r"labels\.\*\.name", skip.label)):
+            for named in re.findall(rf"!contains\(github\.event\.pull_request\.{place}, '([^']*)'\)", condition):
+                if named != configured:
+                    told = "null" if configured is None else repr(configured)
+                    text = f"job {job} skips by the {what} {named!r}, but `skip.{what}` of the configuration is {told}"
+                    yield Remark(file=name, text=f"{text}: write the same in both")
 
 
 def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[Remark]:

@@ -53,6 +53,11 @@ def planned_looks(rounds: int, *, proven: float) -> tuple[int, ...]:
     return tuple(sorted({rounds, *(round(first * (rounds / first) ** (look / (LOOKS - 1))) for look in range(LOOKS))}))
 
 
+def minutes_in_turn(rounds: int, *, execution_s: float, build_s: float = 0.0) -> float:
+    """The minutes of these rounds, with a build and a warm-up of each side."""
+    return (2 * build_s + (2 + 4 * rounds) * execution_s) / 60
+
+
 def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
     """The change that these rounds of A B B A detect with the power; `noise` of an execution as a logarithm."""
     return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST)))

@@ -101,7 +101,7 @@ class Planting:
                 continue
             for side, benchmarks in enumerate(made):
                 own = [parts[side ^ flip][place] for place, flip in zip(chosen, flips, strict=True)]
-                benchmarks.append(_joined(pair[side], own))
+                benchmarks.append(with_rounds(pair[side], own))
         baseline, target = (
             replace(run, benchmarks=tuple(benchmarks)) for run, benchmarks in zip(self._sides, made, strict=True)
         )
@@ -122,7 +122,8 @@ def _all(benchmark: Benchmark) -> list[tuple[float, ...]]:
     return [group for groups in _groups(benchmark).values() for group in groups]
 
 
-def _joined(benchmark: Benchmark, rounds: Sequence[Sequence[tuple[float, ...]]]) -> Benchmark:
+def with_rounds(benchmark: Benchmark, rounds: Sequence[Sequence[tuple[float, ...]]]) -> Benchmark:
+    """Return the benchmark with these executions of each round instead of its own."""
     groups = [(number, group) for number, some in enumerate(rounds, start=1) for group in some]
     return replace(
         benchmark,

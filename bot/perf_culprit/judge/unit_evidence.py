@@ -101,9 +101,10 @@ def _freed(
     slowed = moved * table.orientation
     notes = []
     furthest = int(slowed.argmax()), int(slowed.argmin())
-    for row, code in zip(furthest, (Remark.CONTROL_SLOWER, Remark.CONTROL_FASTER), strict=True):
-        if (slowed[row] > 0) == (code is Remark.CONTROL_SLOWER) and slowed[row]:
-            notes.append(because(code, benchmark=pairs[row].key.benchmark, change=abs(math.expm1(moved[row]))))
+    for row, sign, how in zip(furthest, (1, -1), ("slower", "faster"), strict=True):
+        if sign * slowed[row] > 0:
+            change = {how: abs(math.expm1(moved[row]))}
+            notes.append(because(Remark.CONTROL_MOVED, benchmark=pairs[row].key.benchmark, **change))
     return judgement, notes
 
 

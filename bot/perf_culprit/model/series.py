@@ -198,10 +198,14 @@ LATELY_RUNS: Final = 30
 
 
 class PanelRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A stored run without its numbers. `judged`: the metrics in which it was judged a regression."""
+    """A stored run without its numbers. `judged`: the metrics in which it was judged a regression.
+
+    `seconds`: the machine's time for it, 0 if unknown.
+    """
 
     commit: str
     judged: tuple[MetricKey, ...] = ()
+    seconds: float = 0.0
 
 
 class PanelSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -263,6 +263,14 @@ def qualification_text(answer: Qualification) -> str:
     return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False)
 
 
+def machines_text(noise: NoiseSources, *, machines: int) -> str:
+    within = noise.samples if noise.processes is None else noise.processes
+    return (
+        f"{counted(machines, 'machine')} differ by {deviation(noise.runs)}, executions of one by {deviation(within)} "
+        f"(standard deviations, median of {counted(noise.metrics, 'benchmark')})."
+    )
+
+
 def _cost(answer: Qualification) -> Iterator[Text]:
     build = f", and a build {lasted(answer.build_s)}" if answer.build_s >= 1 else ""
     yield Safe(f"One execution takes {lasted(answer.execution_s)}{build}.")

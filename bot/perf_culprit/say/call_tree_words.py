@@ -102,10 +102,10 @@ def answer_words(one: ServiceComparison) -> str:
     totals = ""
     # Shares without a count of samples add up to 1 on both sides.
     if unit == one.unit or max(one.baseline_total, one.target_total) > 1.5:
-        before, after = amounts(next(sides), next(sides), unit, own=False)
+        both = before_to_after(next(sides), next(sides), unit, own=False)
         grown = _whole_change(one)
         counts = " samples" if unit == "samples" else ""
-        totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
+        totals = f"{both}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
     words = f"no {bound([one])}" if one.answer is Answer.NOT_SLOWER else ANSWERS[one.answer]
     if one.answer is Answer.SLOWER and totals and one.target_total <= one.baseline_total:
         words = f"but {words}"
@@ -126,6 +126,13 @@ def amounts(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, o
         )
     first, second = (next(shown) if side is not None else "\N{EN DASH}" for side in sides)
     return first, second
+
+
+def before_to_after(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, own: bool) -> str:
+    """Return both sides, with their unit once."""
+    first, second = amounts(before, after, unit, own=own)
+    _, space, name = second.partition(" ")
+    return f"{first.removesuffix(space + name)} → {second}"
 
 
 def calls(before: NodeAmount | None, after: NodeAmount | None) -> str:

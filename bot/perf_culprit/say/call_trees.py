@@ -24,6 +24,7 @@ from perf_culprit.say.call_tree_pictures import call_tree_picture, pictured, tre
 from perf_culprit.say.call_tree_words import (
     amounts,
     answer_words,
+    before_to_after,
     begins_to_call,
     bound,
     calls,
@@ -282,7 +283,7 @@ def _parts_row(suspect: ComparedSuspect) -> Row:
     shares = (Safe(percent(share)) for share in (parts.own_time, parts.origin, parts.branch, parts.slowdown))
     touched = "" if suspect.touched is None else suspect.touched.certainty.value.replace("_", " ")
     services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
-    whole = Safe(" → ".join(amounts(suspect.baseline, suspect.target, suspect.unit, own=False)))
+    whole = Safe(before_to_after(suspect.baseline, suspect.target, suspect.unit, own=False))
     score = Safe(f"{suspect.score:.2f}")
     return Row((Name(suspect.method), whole, score, *shares, Safe(touched), some(services, SHOWN_SHARES)))
 

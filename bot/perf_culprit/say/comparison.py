@@ -195,30 +195,37 @@ def _named(finding: Finding, sections: Sections) -> Text:
     return metric_name(finding.key, with_metric=sections.several_metrics)
 
 
-def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
-    """Yield what must stay unfolded: why there is no verdict, and missing benchmarks, which can hide one.
+# Titles of notes that must stay unfolded, in their order.
+TITLES: Final = {
+    Remark.PROPOSED_VERDICT: "Proposed change of rules:",
+    Remark.OTHER_COMMIT: "Maybe another commit:",
+    Remark.CONTROL_MOVED: "The machine moved too:",
+    Remark.PROOF_CUT_SHORT: "Cut short:",
+    Remark.PARTLY_AFFECTED: "Measured in part:",
+    Remark.HARNESS_CHANGED: "The benchmarks' files changed:",
+    Remark.HARNESS_OF_HEAD: "Benchmarks of the head:",
+    Remark.LOST: "Lost:",
+    Remark.PART_MISSING: "Not complete:",
+    **dict.fromkeys(HISTORY, "The history is short:"),
+    **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
+}
 
-    A terminal folds nothing, so it shows them among the other notes.
-    """
-    if report.conclusion in UNJUDGED and report.notes:
-        reason = words("Reason: {}", worded(report.notes[0]))
-        yield paragraph(reason) if report.conclusion is Conclusion.NOT_AFFECTED else _on_page(reason)
-    titles = {
-        Remark.PROPOSED_VERDICT: "Proposed change of rules:",
-        Remark.OTHER_COMMIT: "Maybe another commit:",
-        Remark.PROOF_CUT_SHORT: "Cut short:",
-        Remark.PARTLY_AFFECTED: "Measured in part:",
-        Remark.HARNESS_CHANGED: "The benchmarks' files changed:",
-        Remark.HARNESS_OF_HEAD: "Benchmarks of the head:",
-        Remark.LOST: "Lost:",
-        Remark.PART_MISSING: "Not complete:",
-        **dict.fromkeys(HISTORY, "The history is short:"),
-        **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
-    }
-    for code, title in titles.items():
-        for note in report.notes:
-            if note.code is code:
-                yield _on_page(words("{} {}", Strong(Safe(title)), worded(note)))
+
+def _split_notes(report: Report) -> tuple[Sequence[Reason], Sequence[Reason]]:
+    """The notes that stay unfolded, the reason for no verdict first, and the others."""
+    first = report.notes[:1] if report.conclusion in UNJUDGED else ()
+    titled = [note for code in TITLES for note in report.notes if note.code is code]
+    above = (*first, *(note for note in titled if note not in first))
+    return above, [note for note in report.notes if note not in above and note.code is not Remark.SEEN_IN_TURN]
+
+
+def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
+    """Yield what must stay unfolded: why there is no verdict, and missing benchmarks, which can hide one."""
+    above, _ = _split_notes(report)
+    for place, note in enumerate(above):
+        is_reason = place == 0 and report.conclusion in UNJUDGED
+        title = Safe("Reason:") if is_reason else Strong(Safe(TITLES[Remark(note.code)]))
+        yield paragraph(words("{} {}", title, worded(note)))
     for each in report.predictions:
         model, told = joined(", scenario ", (Name(each.model), Name(each.scenario))), _told(report, each)
         yield paragraph(words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(told)))
@@ -392,13 +399,12 @@ def _judgement(report: Report, sections: Sections, options: PageOptions) -> Iter
     noted = [
         words("{}: {}", _named(finding, sections), worded(note)) for finding in sections.all for note in finding.notes
     ]
-    if report.notes:
-        notes = [worded(note) for note in report.notes]
+    if notes := [worded(note) for note in _split_notes(report)[1]]:
         parts.append(Bullets(items=notes, total=len(notes), title=Safe("Notes")))
     if noted:
         title = Safe(f"Notes on {sections.noun}s")
         parts.append(Bullets(items=noted, total=len(noted), title=title, shown=Shown.NOT))
-    if total := len(report.notes) + len(noted):
+    if total := len(notes) + len(noted):
         summary.append(counted(total, "note"))
     if report.choices:
         parts.append(_choices(report, options))
@@ -433,7 +439,8 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     ends = list(_ends(report, options))
     yield words("{}{}", joined(" and ", ends), Safe(f"{', ' if ends else ''}{_source(report)}"))
     if cost := took(report.cost):
-        yield Safe(cost)
+        in_turn = (worded(note) for note in report.notes if note.code is Remark.SEEN_IN_TURN)
+        yield joined("; ", (Safe(cost), *in_turn))
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
         yield joined(", ", machine)
     looks = f", shared by {settings.looks:,} looks" if settings.looks > 1 else ""

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from html import escape
 from itertools import groupby, islice
 from typing import Any, Final
@@ -14,7 +15,16 @@ from typing import Any, Final
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Untested, because
 from perf_culprit.model.run import Metric
-from perf_culprit.model.series import LATELY_RUNS, Dashboard, KeptPanel, Panel, PanelSeries, ShownChange, Standing
+from perf_culprit.model.series import (
+    LATELY_RUNS,
+    Commit,
+    Dashboard,
+    KeptPanel,
+    Panel,
+    PanelSeries,
+    ShownChange,
+    Standing,
+)
 from perf_culprit.say.charts import NAMESPACE
 from perf_culprit.say.headlines import is_timed
 from perf_culprit.say.inert import SENTENCE_LIMIT, clean, fill, plain
@@ -29,6 +39,7 @@ _NAME_LIMIT: Final = 300
 _UNIT_LIMIT: Final = 24
 _SUBJECT_LIMIT: Final = 100
 _MOST_GAINS: Final = 3
+_MOST_MONTHS: Final = 3
 
 
 def dashboard_files(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, bytes]:
@@ -58,13 +69,20 @@ def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
             for one in dashboard.commits
         ],
         "panels": [
-            _panel(panel, by_panel.get(number, ()), kept[number], numbers)
+            _panel(panel, by_panel.get(number, ()), kept[number], numbers, commits=dashboard.commits)
             for number, panel in enumerate(dashboard.panels)
         ],
     }
 
 
-def _panel(panel: Panel, changes: Sequence[ShownChange], kept: KeptPanel, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _panel(
+    panel: Panel,
+    changes: Sequence[ShownChange],
+    kept: KeptPanel,
+    numbers: Mapping[str, int],
+    *,
+    commits: Sequence[Commit],
+) -> dict[str, Any]:
     several = len({one.metric.name for one in panel.series}) > 1
     by_series = {row: list(group) for row, group in groupby(changes, key=lambda one: one.series)}
     judged = set(panel.runs[-1].judged) if panel.runs else set()
@@ -74,7 +92,7 @@ def _panel(panel: Panel, changes: Sequence[ShownChange], kept: KeptPanel, number
         "suite": plain(panel.suite),
         "machine": machine,
         "machineId": identity,
-        "told": _told(panel, changes, len(judged)),
+        "told": f"{_told(panel, changes, len(judged))}{_minutes(panel, commits, numbers)}",
         "lately": max(len(panel.runs) - LATELY_RUNS, 0),
         "runs": [numbers[run.commit] for run in panel.runs],
         "chunks": kept.chunks,
@@ -110,6 +128,17 @@ def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
     if judged:
         told += f" The newest run was judged a regression in {counted(judged, 'benchmark')}."
     return told
+
+
+def _minutes(panel: Panel, commits: Sequence[Commit], numbers: Mapping[str, int]) -> str:
+    """Sum what measuring the runs took by the months of their commits, the newest first. Empty if it is unknown."""
+    months: dict[str, float] = {}
+    for run in reversed(panel.runs):
+        if run.seconds:
+            month = f"{datetime.fromtimestamp(commits[numbers[run.commit]].seconds, UTC):%Y-%m}"
+            months[month] = months.get(month, 0.0) + run.seconds
+    told = [f"{math.ceil(seconds / 60):,} in {month}" for month, seconds in months.items()]
+    return f" Runner minutes: {', '.join(told[:_MOST_MONTHS])}." if told else ""
 
 
 def _sign(one: ShownChange, metric: Metric) -> int:

@@ -276,7 +276,9 @@ def effect(finding: Finding) -> str:
         return "got better" if finding.verdict is Verdict.IMPROVEMENT else "got worse"
     shown = percent(abs(change))
     if (words := _words(finding.metric)) is None:
-        return f"is {shown} {'higher' if change > 0 else 'lower'}{_EXPECTED[finding.metric.direction]}"
+        manifold = _manifold(change)
+        level = f"{manifold} as high" if manifold else f"{shown} {'higher' if change > 0 else 'lower'}"
+        return f"is {level}{_EXPECTED[finding.metric.direction]}"
     verb, more, less, as_before = words
     if manifold := _manifold(change):
         return f"{verb} {manifold} {as_before}"

@@ -219,12 +219,11 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
     Remark.SUITE_LEFT_OUT: "all benchmarks moved together by {change:+%}, as machines do; the changes leave it out",
-    Remark.CONTROL_SLOWER: (
-        "{benchmark}, which this change cannot reach, is {change:%} slower as well: the changes leave that out"
+    Remark.CONTROL_MOVED: (
+        "{benchmark}, which this change cannot reach, is [{slower:%} slower][{faster:%} faster] as well: the changes "
+        "leave that out"
     ),
-    Remark.CONTROL_FASTER: (
-        "{benchmark}, which this change cannot reach, is {change:%} faster as well: the changes leave that out"
-    ),
+    Remark.SEEN_IN_TURN: "in turn {minutes:,} would have seen {seen:+%}",
     Remark.REDUCED: (
         "each execution counts by the {reduction} of its samples: executions of a round, whatever their side, differ "
         "least by it"

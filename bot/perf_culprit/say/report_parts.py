@@ -10,7 +10,7 @@ from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import Run
-from perf_culprit.say.call_tree_words import amounts, calls, certainty, change, why
+from perf_culprit.say.call_tree_words import before_to_after, calls, certainty, change, why
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
 from perf_culprit.say.sections import split
 
@@ -95,9 +95,9 @@ def remarks(report: Report) -> tuple[Remark, ...]:
         code = suspect.touched
         if code is None or code.first_line is None or not 0 < code.first_line < 2**31 or not _is_inside(code.file):
             continue
-        before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
+        own_time = before_to_after(suspect.baseline, suspect.target, suspect.unit, own=True)
         text = (
-            f"{clean(suspect.method)}: {change(suspect)} with callees, own time {before} → {after}, "
+            f"{clean(suspect.method)}: {change(suspect)} with callees, own time {own_time}, "
             f"calls {calls(suspect.baseline, suspect.target)}, {certainty(suspect)}. {why(suspect)}."
         )
         made.setdefault(

@@ -13,7 +13,10 @@ LEAST_DEVIATION = 1e-6
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VarianceComponents:
-    """Standard deviations, as fractions of the level; `processes` is None if no run has several."""
+    """Standard deviations, as fractions of the level.
+
+    `processes` is None if no run has several, or if each has one sample, which then differs like its process.
+    """
 
     runs: float
     processes: float | None
@@ -35,18 +38,19 @@ def variance_components(
     deviation = float(logarithms.std())
     if deviation < LEAST_DEVIATION:
         return None
-    nested = len(np.unique(np.stack([run, process]), axis=1).T) > len(np.unique(run))
+    nested = len(np.unique(run)) < len(np.unique(np.stack([run, process]), axis=1).T) < len(values)
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
 
     ones = np.ones((len(values), 1))
     fixed = ones if target is None else np.column_stack([ones, target])
     spec = VCSpec(["process"], *_processes(run, process)) if nested else None
-    # The optimiser works at a scale of one. It warns at the boundary, where a component is zero: a valid result.
+    # The optimiser works at a scale of one. It warns at the boundary, where a component is zero: a valid result. Those
+    # by gradients stop far from the optimum where runs differ much more than processes.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             model = MixedLM((logarithms - logarithms.mean()) / deviation, fixed, run, exog_re=ones, exog_vc=spec)
-            fitted = model.fit(reml=True)
+            fitted = model.fit(reml=True, method="nm")
         except (np.linalg.LinAlgError, ValueError):
             return None
     parts = [float(fitted.cov_re[0, 0]), *(float(part) for part in fitted.vcomp), float(fitted.scale)]

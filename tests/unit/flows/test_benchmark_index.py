@@ -1,8 +1,9 @@
 """The index has the methods that each benchmark runs, and a pull request counts the benchmarks of a method."""
 
+import pytest
 from msgspec.structs import replace
 
-from perf_culprit.flows.benchmark_index import below_benchmarks, bounded
+from perf_culprit.flows.benchmark_index import below_benchmarks, bounded, runs_file
 from perf_culprit.model.call_tree import Profile, ProfileNode
 from perf_culprit.model.run import MOST_INDEXED, MOST_METHODS
 
@@ -39,3 +40,19 @@ def test_an_index_is_bounded() -> None:
     assert len(index) <= MOST_INDEXED
     assert all(len(methods) == MOST_METHODS for methods in index.values())
     assert sum(len(name) + sum(map(len, methods)) for name, methods in index.items()) <= 200_000
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("textkit.words.fold", "src/textkit/words.py"),
+        ("textkit.Words.fold", "textkit.py"),
+        ("textkit.words.fold", "src/textkit/__init__.py"),
+        ("words.go:example.org/textkit.Fold", "textkit/words.go"),
+        ("words.js:fold", "lib/words.js"),
+    ],
+)
+def test_a_benchmark_runs_the_file_of_its_methods(method: str, path: str) -> None:
+    index = {"other": ("main",), "count": ("main", method)}
+    assert runs_file(index, [path]) == ("count", method, path)
+    assert runs_file(index, ["src/textkit/numbers.py", "textkit/numbers.go", "README.md"]) is None

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.model.finding import Finding, Level, Precision, RunChoice, Severity, Verdict
-from perf_culprit.model.reason import remark
+from perf_culprit.model.reason import Remark, because, remark
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Environment, Metric, MetricKey
 from perf_culprit.say.comment import (
@@ -15,7 +15,8 @@ from perf_culprit.say.comment import (
     render_markdown,
     render_summary,
 )
-from perf_culprit.say.comparison import PageOptions
+from perf_culprit.say.comparison import TITLES, PageOptions, render_text
+from perf_culprit.say.reason_text import sentence
 from tests.support.reports import (
     ALLOCATIONS,
     FASTER,
@@ -195,6 +196,14 @@ def test_a_change_from_zero_says_so() -> None:
     text = render_markdown(report(Conclusion.REGRESSION, grown)).replace("\N{NO-BREAK SPACE}", " ")
     assert "| 🟠 **from 0** | `x` | 0 → 3 allocs/op | proven worse |" in text
     assert "| `x` | 0 allocs/op | 3 allocs/op | from 0 | exact count |" in text
+
+
+@pytest.mark.parametrize("code", TITLES)
+def test_a_titled_note_stands_once(code: Remark) -> None:
+    told = replace(report(Conclusion.NO_CHANGE, *UNCHANGED), notes=(because(code), remark("another")))
+    for text in (render_markdown(told, options=PageOptions()), render_text(told, colour=False, width=200)):
+        assert text.count(TITLES[code]) == text.count(f" {sentence(told.notes[0])}\n") == 1
+        assert "- another" in text
 
 
 def test_notes_follow_the_order_of_the_findings() -> None:

@@ -9,8 +9,10 @@ from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Metric
 from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
-from perf_culprit.say.finding_tables import certainty_text
+from perf_culprit.say.document import spans
+from perf_culprit.say.finding_tables import certainty_text, changed_cells
 from perf_culprit.say.headlines import COMMAND, effect, headline, next_step
+from perf_culprit.say.inert import Safe
 from perf_culprit.say.sections import split
 from tests.support.reports import (
     ALLOCATIONS,
@@ -89,6 +91,9 @@ def test_a_category_that_was_left_is_told_as_such() -> None:
 def test_a_manifold_time_is_a_factor() -> None:
     assert effect(finding("x", 10.0, 99.0, metric=TIME_MS)) == "takes 890% longer"
     assert effect(finding("x", 10.0, 9_870.0, metric=TIME_MS)) == "takes 987 times as long"
+    number = finding("x", 10.0, 2_000.0, metric=ALLOCATIONS)
+    assert effect(number) == "is 200 times as high, where lower is better"
+    assert str(spans(changed_cells(Safe("x"), number)[0])[-1]) == "\N{MULTIPLICATION SIGN}200"
 
 
 @pytest.mark.parametrize(

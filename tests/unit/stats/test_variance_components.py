@@ -37,6 +37,20 @@ def test_balanced_data_give_the_estimates_of_nested_anova() -> None:
     assert components.runs**2 == pytest.approx((between_runs - between_processes) / (PROCESSES * SAMPLES), rel=1e-2)
 
 
+@pytest.mark.parametrize("samples", [1, 3])
+def test_few_runs_far_apart_are_told_from_their_processes(samples: int) -> None:
+    rng = np.random.default_rng(0)
+    run, process = (places.ravel() for places in np.indices((3, 8)))
+    noise = 0.0077 * rng.standard_normal(24)
+    values = np.exp(np.repeat(0.3 * (run - 1) + noise, samples) + 0.0005 * rng.standard_normal(24 * samples))
+    components = variance_components(values, run=np.repeat(run, samples), process=np.repeat(process, samples))
+    assert components is not None
+    assert components.runs == pytest.approx(0.3, rel=0.02)
+    assert (components.processes is None) == (samples == 1)
+    within = np.sqrt(noise.reshape(3, 8).var(axis=1, ddof=1).mean())
+    assert (components.processes or components.samples) == pytest.approx(within, rel=0.05)
+
+
 def test_runs_of_one_process_have_no_such_component() -> None:
     run, process = numbers()
     values = np.exp(nested(2, runs=0.05, processes=0.0, samples=0.02)).ravel()
