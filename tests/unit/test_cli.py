@@ -235,6 +235,23 @@ def test_no_change_is_0_and_a_regression_is_1(results: Path, capsys: pytest.Capt
     assert verdicts == {"parse": "regression", "render": "unchanged"}
 
 
+@pytest.mark.parametrize(("levels", "code", "mark"), [("{}", 0, "1 missing"), ("{lost: fail}", 1, "levels.lost")])
+def test_a_lost_benchmark_is_told_and_fails_where_that_is_configured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], levels: str, code: int, mark: str
+) -> None:
+    for side, names in (("base", ("kept", "lost")), ("head", ("kept",))):
+        for number in range(4):
+            rows = [{"name": name, "unit": "ms", "value": 10 + 0.01 * number} for name in names]
+            (tmp_path / f"{side}{number}.json").write_text(json.dumps(rows))
+    (tmp_path / "c.yml").write_text(f"levels: {levels}\n")
+    sides = [[str(tmp_path / f"{side}{number}.json") for number in range(4)] for side in ("base", "head")]
+    options = ["--config", str(tmp_path / "c.yml"), "--paired", "--baseline", *sides[0], "--target", *sides[1]]
+    assert main(["compare", *options]) == code
+    shown = " ".join(capsys.readouterr().out.split())
+    assert mark in shown
+    assert "1 missing" in shown.partition("See why benchmarks are missing")[0]
+
+
 def test_repeated_options_add_up(results: Path) -> None:
     out = results / "out.json"
     main(

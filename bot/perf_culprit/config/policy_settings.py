@@ -52,6 +52,11 @@ class LevelsConfig(Section):
         Field(description="regressions from this size on fail: check run, exit code 1 (default: `warn`)"),
     ] = None
 
+    lost: Annotated[
+        Literal["note", "fail"] | None,
+        Field(description="what a benchmark that only the baseline has does to the check (default: `note`)"),
+    ] = None
+
     @model_validator(mode="after")
     def _ordered(self) -> "LevelsConfig":
         if self.warn is not None and self.fail is not None and self.fail < self.warn:
@@ -228,6 +233,7 @@ class MetricSettings:
     category: str | None
     direction: Direction | None
     ignore: bool
+    fails_if_lost: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -374,6 +380,7 @@ class PolicySettings(Section):
             category=rule.category,
             direction=rule.direction,
             ignore=rule.ignore,
+            fails_if_lost=(rule.levels.lost or self.levels.lost) == "fail",
         )
 
     def _categories(self, rule: BenchmarkConfig) -> tuple[CategoryConfig, ...]:

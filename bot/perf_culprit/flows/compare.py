@@ -133,6 +133,8 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     report = build_report(judgement, baseline=baseline, target=target, settings=settings)
     if left is not None:  # missing metrics may belong to unreached benchmarks
         report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
+    if lost := sum(config.of(key).fails_if_lost for key in report.missing):
+        report = structs.replace(report, notes=(because(Remark.LOST, count=lost), *report.notes))
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
     groups, budgets = group_means(report.findings, config.groups), checked_budgets(measured, config)
     report = structs.replace(report, notes=(*report.notes, *unused), groups=groups, budgets=budgets)

@@ -163,6 +163,7 @@ class Remark(StrEnum):
     OTHER_COMMIT = "other_commit"
     MEASURED_AGAIN = "measured_again"
     PART_MISSING = "part_missing"
+    LOST = "lost"
     LONE_BASELINE = "lone_baseline"
     RUNS_NEEDED = "runs_needed"
     RUNS_PROVE_NOTHING = "runs_prove_nothing"

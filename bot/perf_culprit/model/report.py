@@ -12,7 +12,7 @@ from msgspec import UNSET, structs
 from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodCosts
 from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
 from perf_culprit.model.json_files import decode, encode, written
-from perf_culprit.model.reason import BaselineReason, Reason, Sentence, no_sentence
+from perf_culprit.model.reason import BaselineReason, Reason, Remark, Sentence, no_sentence
 from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, MetricKey
 
 # The call trees of two revisions next to each other: slower methods, suspects, and affected services.
@@ -384,9 +384,10 @@ class Report(
 
     @property
     def fails(self) -> bool:
-        """Whether a finding exceeds the fail threshold or a budget is exceeded, whatever the cause."""
+        """Whether a finding exceeds the fail threshold, a budget is exceeded, or a benchmark is lost that must not."""
         over = any(check.state is BudgetState.OVER for check in self.budgets)
-        return over or (self.blames_target and any(finding.level is Level.FAIL for finding in self.findings))
+        lost = any(note.code is Remark.LOST for note in self.notes)
+        return over or lost or (self.blames_target and any(finding.level is Level.FAIL for finding in self.findings))
 
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:

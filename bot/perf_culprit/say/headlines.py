@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 from typing import Final
@@ -16,7 +16,7 @@ from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, lasted, percent, percent_at_least, significant
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_markdown import markdown, markdown_text
-from perf_culprit.say.sections import CONTROL_CHART, Sections, left_what
+from perf_culprit.say.sections import CONTROL_CHART, Sections, by_benchmark, left_what
 
 
 def took(cost: Cost | None) -> str:
@@ -135,6 +135,10 @@ HARNESS_COMMAND: Final = f"{COMMAND} --harness head"
 
 def headline(report: Report, sections: Sections) -> Headline:
     told = _of_conclusion(report, sections)
+    if gone := by_benchmark(report.missing):
+        told = replace(told, text=f"{told.text}; {len(gone):,} missing")
+        if any(note.code is Remark.LOST for note in report.notes):
+            told = replace(told, emoji="🔴", tone=Tone.WORSE)
     if not (over := _exceeded(report)):
         return told
     count = len(report.budgets)
@@ -577,8 +581,10 @@ def _nothing_else(sections: Sections) -> str:
 
 
 def _done(report: Report) -> str:
-    is_partial = any(note.code is Remark.PART_MISSING for note in report.notes)
-    return "Measure the missing part again." if is_partial else "Nothing to do."
+    if any(note.code is Remark.PART_MISSING for note in report.notes):
+        return "Measure the missing part again."
+    is_gone = "See why benchmarks are missing: a crash or a time limit leaves no result."
+    return is_gone if report.missing else "Nothing to do."
 
 
 def unchanged_advice(report: Report, sections: Sections) -> str:

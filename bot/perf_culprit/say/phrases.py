@@ -200,6 +200,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.MEASURED_AGAIN: (
         "measured again: {count:# flagged benchmark}; {proven:,} proven, {refuted:,} refuted, {open:,} still open"
     ),
+    Remark.LOST: "{count:# metric} of the baseline gave no result, which fails the check (`levels.lost`)",
     Remark.PART_MISSING: "part {part:,} of {count:,} is missing: its benchmarks weren't measured",
     Remark.LONE_BASELINE: "one baseline run: a change can be suspected, but not proven",
     Remark.RUNS_NEEDED: _STORED + "with about {runs:,}, a change of {change:%} can be proven",

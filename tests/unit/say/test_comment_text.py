@@ -222,5 +222,5 @@ def test_what_is_unchanged_is_the_title() -> None:
 
 def test_title_is_the_verdict_and_summary_the_comment() -> None:
     title, summary = check_texts([REPORTS["regression-fails"]], options=PageOptions())
-    assert title == "2 of 10 benchmarks got slower, 1 faster; 2 look slower, not proven"
+    assert title == "2 of 10 benchmarks got slower, 1 faster; 2 look slower, not proven; 1 missing"
     assert summary == render_markdown(REPORTS["regression-fails"])

@@ -17,7 +17,7 @@ REPORT = every_conclusion()["regression-fails"]
 
 def test_verdict_comes_first() -> None:
     assert render_text(REPORT, colour=False, width=120).splitlines()[0] == (
-        "2 of 10 benchmarks got slower, 1 faster; 2 look slower, not proven"
+        "2 of 10 benchmarks got slower, 1 faster; 2 look slower, not proven; 1 missing"
     )
 
 
