@@ -1,6 +1,6 @@
 """All numbers that decide the order of suspects and the certainty of an answer.
 
-`python -m benchmarks.diagnose.planted --vary` varies each of them on planted slowdowns.
+`python -m benchmarks.diagnose.replay --vary` varies each of them on recorded slowdowns.
 """
 
 from typing import Final
