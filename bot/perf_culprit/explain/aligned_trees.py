@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from scipy import special
 
 from perf_culprit.explain.diagnosis_constants import FEWEST, SURE
-from perf_culprit.model.call_tree import Profile, ProfileNode
+from perf_culprit.model.call_tree import Profile
 from perf_culprit.model.report import NodeAmount
 from perf_culprit.read.logs.log_reader import ReadLog
-from perf_culprit.read.logs.merged_tree import MergedTree, Squares, Sums
+from perf_culprit.read.logs.merged_tree import Sums
+from perf_culprit.read.logs.service_calls import ServicePart
 from perf_culprit.read.profiles.profile_tree import SAMPLES, WEIGHT
 
 # One service of one revision as the numbers that the tests need: means and sums of squares per path.
@@ -30,14 +31,14 @@ MOST_GROUPS: Final = 30
 class Spread:
     """`mean` per repetition and `squares`, the sum of squared deviations from it; `values` if each one is known.
 
-    `count`: the number of a log's calls that it is over. `is_chosen`: whether these are all calls, or those that ran
-    the method, was decided by how many ran it.
+    `count`: the number of repetitions, or of a log's calls, that it is over. `is_chosen`: whether these are all calls,
+    or those that ran the method, was decided by how many ran it.
     """
 
     mean: float
     squares: float
+    count: int
     values: tuple[float, ...] | None = None
-    count: int | None = None
     is_chosen: bool = False
 
 
@@ -72,7 +73,7 @@ class Ran:
             mean = total / count
             # Rounding of the two large terms may leave a negative number.
             around = max(0.0, squares - total * mean)
-            yield Spread(share * mean, share**2 * around, count=count, is_chosen=is_chosen)
+            yield Spread(share * mean, share**2 * around, count, is_chosen=is_chosen)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,10 +102,6 @@ class Observed:
     wholes: tuple[float, ...] = ()
     methods: Mapping[str, ObservedNode] = field(default_factory=dict)
 
-    def count(self, one: Spread) -> int:
-        """Return the number of repetitions, or of a log's calls, that a spread is over."""
-        return one.count or self.repetitions
-
     @property
     def whole(self) -> float | None:
         return sum(self.wholes) if self.wholes else None
@@ -130,38 +127,42 @@ def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
         service=profile.service,
         unit=profile.unit if scale is None else SHARE,
         repetitions=profile.repetitions,
-        nodes=tuple(_node(node, scale) for node in profile.nodes),
+        nodes=tuple(
+            ObservedNode(
+                method=node.method,
+                parent=node.parent,
+                elapsed=spread(_scaled(node.elapsed_ms, scale)),
+                own=spread(_scaled(node.self_ms, scale)),
+                calls=node.calls,
+                file=node.file,
+                line=node.line,
+            )
+            for node in profile.nodes
+        ),
         wholes=tuple(counts or ()),
     )
 
 
 def observed_log(log: ReadLog) -> tuple[Observed, ...]:
     """Observe each service; every call is a repetition, and a path that it did not take has the time 0."""
-    return tuple(
-        Observed(
-            service=service.decode("utf-8", "replace"),
-            unit="ms",
-            repetitions=part.calls,
-            nodes=tuple(
-                Ran(sums, part.calls).node(node.method, parent=node.parent, calls=node.calls / part.calls)
-                for node, sums in zip(
-                    part.tree.nodes(), _squares(part.tree).of_nodes(len(part.tree.methods)), strict=True
-                )
-            ),
-            methods={
-                name: Ran(sums, part.calls).node(name)
-                for method, sums in _squares(part.tree).of_methods().items()
-                for name in (method.decode("utf-8", "replace"),)
-            },
-        )
-        for service, part in sorted(log.part.services.items())
-    )
+    return tuple(_observed(service, part) for service, part in sorted(log.part.services.items()))
 
 
-def _squares(tree: MergedTree) -> Squares:
-    if tree.squares is None:
+def _observed(service: bytes, part: ServicePart) -> Observed:
+    if part.tree.squares is None:
         raise ValueError("the log was read without squares")
-    return tree.squares
+    nodes = zip(part.tree.nodes(), part.tree.squares.of_nodes(len(part.tree.methods)), strict=True)
+    methods = {name.decode("utf-8", "replace"): sums for name, sums in part.tree.squares.of_methods().items()}
+    return Observed(
+        service=service.decode("utf-8", "replace"),
+        unit="ms",
+        repetitions=part.calls,
+        nodes=tuple(
+            Ran(sums, part.calls).node(node.method, parent=node.parent, calls=node.calls / part.calls)
+            for node, sums in nodes
+        ),
+        methods={name: Ran(sums, part.calls).node(name) for name, sums in methods.items()},
+    )
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -169,13 +170,13 @@ def spread(values: Sequence[float]) -> Spread:
     first = values[0]
     mean = first + sum(value - first for value in values) / len(values)
     squares = sum((value - mean) ** 2 for value in values) if any(v != first for v in values) else 0.0
-    return Spread(mean, squares, tuple(values))
+    return Spread(mean, squares, len(values), tuple(values))
 
 
 def added_up(spreads: Sequence[Spread], *, repetitions: int) -> Spread:
     """The spread of the paths' sum. Without single values it is the maximum, as if all varied together."""
     if not spreads:
-        return Spread(0.0, 0.0, (0.0,) * repetitions)
+        return Spread(0.0, 0.0, repetitions, (0.0,) * repetitions)
     if len(spreads) == 1:
         return spreads[0]
     columns = [one.values for one in spreads if one.values is not None]
@@ -184,20 +185,8 @@ def added_up(spreads: Sequence[Spread], *, repetitions: int) -> Spread:
     return Spread(
         sum(one.mean for one in spreads),
         sum(math.sqrt(one.squares) for one in spreads) ** 2,
-        count=min((one.count for one in spreads if one.count is not None), default=None),
+        min(one.count for one in spreads),
         is_chosen=any(one.is_chosen for one in spreads),
-    )
-
-
-def _node(node: ProfileNode, scale: Sequence[float] | None) -> ObservedNode:
-    return ObservedNode(
-        method=node.method,
-        parent=node.parent,
-        elapsed=spread(_scaled(node.elapsed_ms, scale)),
-        own=spread(_scaled(node.self_ms, scale)),
-        calls=node.calls,
-        file=node.file,
-        line=node.line,
     )
 
 
@@ -316,11 +305,12 @@ class AlignedNode:
 
 @dataclass(frozen=True, kw_only=True)
 class AlignedTree:
-    """Parents come before children."""
+    """Parents come before children. `methods`: of logs, each method over all its paths."""
 
     baseline: Observed
     target: Observed
     nodes: tuple[AlignedNode, ...]
+    methods: Mapping[str, AlignedNode]
 
     @cached_property
     def roots(self) -> list[int]:
@@ -364,24 +354,14 @@ def aligned(baseline: Observed, target: Observed) -> AlignedTree:
         one.baseline, one.target = _as_often(one.baseline, one.target)
     if lonely:
         names |= {tops[0][0]: tops[1][0]}
-    before, after = _methods_as_often(baseline, target, names)
+    before = {names.get(name, name): one for name, one in baseline.methods.items()}
+    methods = {name: _as_often(before.get(name), target.methods.get(name)) for name in {**before, **target.methods}}
     return AlignedTree(
-        baseline=dataclasses.replace(baseline, methods=before),
-        target=dataclasses.replace(target, methods=after),
+        baseline=baseline,
+        target=target,
         nodes=tuple(nodes),
+        methods={name: AlignedNode(method=name, parent=_TOP, baseline=a, target=b) for name, (a, b) in methods.items()},
     )
-
-
-def _methods_as_often(
-    baseline: Observed, target: Observed, names: Mapping[str, str]
-) -> tuple[dict[str, ObservedNode], dict[str, ObservedNode]]:
-    before, after = {names.get(name, name): one for name, one in baseline.methods.items()}, dict(target.methods)
-    for name in before.keys() | after.keys():
-        sides = _as_often(before.get(name), after.get(name))
-        for side, one in zip((before, after), sides, strict=True):
-            if one is not None:
-                side[name] = one
-    return before, after
 
 
 # Two shares of calls differ if their difference is beyond this number of standard errors.

@@ -20,18 +20,10 @@ from perf_culprit.explain.aligned_trees import (
     observed_profile,
     spread,
 )
-from perf_culprit.explain.diagnosis_constants import (
-    FEWEST,
-    HALF,
-    MUCH,
-    NOTABLE,
-    RUN_TO_RUN,
-    SURE,
-    TRIFLE,
-)
+from perf_culprit.explain.diagnosis_constants import FEWEST, HALF, MUCH, NOTABLE, RUN_TO_RUN, SURE, TRIFLE
 from perf_culprit.explain.method_names import match_method
 from perf_culprit.explain.ranking import rank_suspects
-from perf_culprit.explain.significance import basis_of, largest_gains
+from perf_culprit.explain.significance import basis_of, largest_gains, moments
 from perf_culprit.explain.slower_methods import Judged, JudgedMethod, Searched, search
 from perf_culprit.explain.suspects import rank
 from perf_culprit.explain.tree_methods import Row, is_relative, total_row
@@ -51,7 +43,7 @@ from perf_culprit.model.report import (
 )
 from perf_culprit.read.logs.log_reader import ReadLog
 from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingSettings
-from perf_culprit.stats.ragged import Floats, Moments
+from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.two_groups import satterthwaite, welch
 
 # Map methods to the services that run them: the services to test again when a suspect changes [Z15].
@@ -82,22 +74,19 @@ def _share(observed: Observed, methods: Collection[str]) -> float:
 
 
 def _call_tree(observed: Observed) -> CallTree:
-    return CallTree(
-        service=observed.service,
-        calls=max(1, observed.repetitions),
-        variants=1,
-        nodes=tuple(
-            CallNode(
-                method=node.method,
-                parent=node.parent,
-                calls=round(node.calls or 0),
-                elapsed_ms=node.elapsed.mean * observed.repetitions,
-                self_ms=max(0.0, node.own.mean) * observed.repetitions,
-                longest_ms=0.0,
-            )
-            for node in observed.nodes
-        ),
+    """A call of the service, the mean of all."""
+    nodes = (
+        CallNode(
+            method=node.method,
+            parent=node.parent,
+            calls=1,
+            elapsed_ms=node.elapsed.mean,
+            self_ms=max(0.0, node.own.mean),
+            longest_ms=0.0,
+        )
+        for node in observed.nodes
     )
+    return CallTree(service=observed.service, calls=1, variants=1, nodes=tuple(nodes))
 
 
 # One of three answers per service: slower, not slower (with the visible change), or undecided (with reasons).
@@ -167,7 +156,7 @@ def _is_all_slower(one: Searched) -> bool:
     factor = one.common.factor
     if is_relative(one.tree) or factor < 1 + RUN_TO_RUN:
         return False
-    return factor >= 1 + MUCH or _p_value(one.tree, total_row(one.tree)) < 1 - SURE
+    return factor >= 1 + MUCH or _p_value(total_row(one.tree)) < 1 - SURE
 
 
 def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
@@ -243,17 +232,13 @@ def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
     else:
         return None
     smallest = DEFAULTS[Kind.BENCHMARK] if is_relative(tree) else settings.minimum_effect
-    return change if reaches(change, smallest, upwards=True) and _p_value(tree, row) < 1 - SURE else None
+    return change if reaches(change, smallest, upwards=True) and _p_value(row) < 1 - SURE else None
 
 
-def _p_value(tree: AlignedTree, row: Row) -> float:
-    if min(tree.target.repetitions, tree.baseline.repetitions) < 2:
+def _p_value(row: Row) -> float:
+    if min(row.target.count, row.baseline.count) < 2:
         return 0.0
-    moments = (
-        Moments(np.array([float(side.repetitions)]), np.array([amount.mean]), np.array([amount.squares]))
-        for side, amount in ((tree.target, row.target), (tree.baseline, row.baseline))
-    )
-    return float(welch(*moments).p_value[0])
+    return float(welch(moments([row.target]), moments([row.baseline])).p_value[0])
 
 
 # The stage: compare both revisions' trees.
@@ -408,8 +393,7 @@ def _kept(searched: Searched) -> list[int]:
 
     def size(i: int) -> tuple[bool, float]:
         sides = (nodes[i].baseline, nodes[i].target)
-        untested = judged[i].state is NodeState.NOT_TESTED
-        return untested, -max(side.elapsed.mean for side in sides if side is not None)
+        return judged[i].state is NodeState.NOT_TESTED, -max(side.elapsed.mean for side in sides if side is not None)
 
     kept: set[int] = set()
     for chosen in sorted(range(len(nodes)), key=lambda i: (*size(i), i)):
@@ -433,7 +417,7 @@ def _node(node: AlignedNode, judged: Judged, parent: int | None) -> ComparedNode
         target=sides[1],
         state=judged.state,
         relative_change=change(*sides),
-        confidence_interval=None if judged.state in _ONE_SIDED else judged.interval,
+        confidence_interval=judged.interval if node.is_in_both else None,
         p_value=judged.p_value,
         q_value=judged.q_value,
         self_q_value=judged.self_q_value,
@@ -441,9 +425,6 @@ def _node(node: AlignedNode, judged: Judged, parent: int | None) -> ComparedNode
         changed_calls=judged.changed_calls,
         reasons=tuple(judged.reasons),
     )
-
-
-_ONE_SIDED: Final = (NodeState.ADDED, NodeState.REMOVED)
 
 
 def _amount(node: ObservedNode | None) -> NodeAmount | None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.explain.method_names import match_method
+from perf_culprit.explain.suspects import code_of
 from perf_culprit.model.call_tree import Touched
-from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
+from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason
 from perf_culprit.read.profiles.call_graph_formats import read_graph
 from perf_culprit.read.profiles.profile_file import Intake, opened
 from perf_culprit.read.profiles.profile_tree import SERVICE
@@ -75,24 +76,15 @@ def _suspect(
     file = new.file or old.file
     match = None if touched is None else match_method(name, touched=touched, file=file)
     reasons = [SuspectReason.ADDED] if not old.own else [SuspectReason.OWN_TIME] if new.own > old.own else []
-    code = None
     if match is not None:
         reasons.append(SuspectReason.TOUCHED)
-        one = match.functions[0] if match.functions else None
-        code = TouchedCode(
-            file=match.path,
-            name=one.qualified_name if one else "",
-            certainty=match.certainty,
-            first_line=(one.changed_line or one.first_line) if one else None,
-            last_line=one.last_line if one else None,
-        )
     more_calls = new.callers - old.callers
     named = [one for one in more_calls or new.callers or old.callers if not one.startswith(NO_SYMBOL)]
     caller = max(named, key=lambda name: (new.callers[name], name), default=None)
     return ComparedSuspect(
         method=name,
         score=share,
-        parts=ScoreParts(own_time=share, origin=0.0, branch=0.0, slowdown=share, touched=float(code is not None)),
+        parts=ScoreParts(own_time=share, origin=0.0, branch=0.0, slowdown=share, touched=float(match is not None)),
         reasons=tuple(reasons),
         service=SERVICE,
         unit=UNIT,
@@ -101,7 +93,7 @@ def _suspect(
         target=new.amount if new.own else None,
         relative_change=new.own / old.own - 1 if old.own else None,
         cause=_cause(old, new),
-        touched=code,
+        touched=code_of(match),
         file=file,
     )
 

@@ -48,7 +48,7 @@ class MissingGrammarError(UnreadableCodeError):
     """A file in a language whose grammar is not installed."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class CodeScope:
     """A function's, class's or file's own code, without that of the functions and classes inside.
 
@@ -60,44 +60,26 @@ class CodeScope:
     scope: Scope
     first_line: int
     last_line: int
-    code: bytes
-    size: int
+    size: int = 0
     text: bytes = b""
+    _code: "blake2b" = field(default_factory=lambda: blake2b(digest_size=16), compare=False)
 
     @property
     def bare_name(self) -> str:
         return self.qualified_name.rpartition(".")[2]
 
-
-@dataclass(kw_only=True, slots=True)
-class OpenScope:
-    """A scope whose code is still being read."""
-
-    qualified_name: str
-    scope: Scope
-    first_line: int
-    last_line: int
-    size: int = 0
-    _code: "blake2b" = field(default_factory=lambda: blake2b(digest_size=16))
+    @property
+    def code(self) -> bytes:
+        return self._code.digest()
 
     def add(self, token: bytes) -> None:
         """Add a token with its length, so that `a b` differs from `ab`."""
         self.size += 1
         self._code.update(b"%d:" % len(token) + token)
 
-    def closed(self) -> CodeScope:
-        return CodeScope(
-            qualified_name=self.qualified_name,
-            scope=self.scope,
-            first_line=self.first_line,
-            last_line=self.last_line,
-            code=self._code.digest(),
-            size=self.size,
-        )
-
 
 def with_text(scopes: Sequence[CodeScope], source: bytes) -> tuple[CodeScope, ...]:
-    """Add to the scopes (outer ones before inner ones) the hash of their own lines."""
+    """Set the hash of the scopes' own lines; outer ones come before inner ones."""
     lines = source.split(b"\n")
     owner = [0] * len(lines)
     for number, scope in enumerate(scopes):
@@ -106,11 +88,9 @@ def with_text(scopes: Sequence[CodeScope], source: bytes) -> tuple[CodeScope, ..
     texts = [blake2b(digest_size=16) for _ in scopes]
     for line, number in zip(lines, owner, strict=True):
         texts[number].update(line + b"\n")
-    return tuple(replace(scope, text=text.digest()) for scope, text in zip(scopes, texts, strict=True))
-
-
-def functions(scopes: Iterable[CodeScope]) -> tuple[CodeScope, ...]:
-    return tuple(scope for scope in scopes if scope.scope is Scope.FUNCTION)
+    for scope, text in zip(scopes, texts, strict=True):
+        scope.text = text.digest()
+    return tuple(scopes)
 
 
 # Python source in scopes, with Python's own parser; no code is ever executed.
@@ -136,9 +116,9 @@ def read_python(source: bytes) -> tuple[CodeScope, ...]:
     """
     module = parse(source)
     last_line = source.count(b"\n") + 1
-    file = OpenScope(qualified_name="", scope=Scope.FILE, first_line=1, last_line=last_line)
+    file = CodeScope(qualified_name="", scope=Scope.FILE, first_line=1, last_line=last_line)
     scopes = [file]
-    waiting: list[tuple[object, OpenScope, str]] = [(module, file, "")]
+    waiting: list[tuple[object, CodeScope, str]] = [(module, file, "")]
     while waiting:
         value, scope, prefix = waiting.pop()
         if isinstance(value, _DEFINITIONS):
@@ -146,9 +126,9 @@ def read_python(source: bytes) -> tuple[CodeScope, ...]:
             scopes.append(scope)
             if len(scopes) > MOST_SCOPES:
                 raise UnreadableCodeError(f"has more than {MOST_SCOPES:,} functions")
-            prefix = f"{scope.qualified_name}." + ("<locals>." if scope.scope is Scope.FUNCTION else "")
+            prefix = _prefix(scope)
         waiting += [(part, scope, prefix) for part in reversed(_parts(value, scope))]
-    return with_text([scope.closed() for scope in scopes], source)
+    return with_text(scopes, source)
 
 
 def parse(source: bytes) -> ast.Module:
@@ -198,8 +178,8 @@ def _decoded(source: bytes) -> str:
         raise UnreadableCodeError(f"is not {encoding[:40]} text") from None
 
 
-def _opened(node: _Definition, prefix: str) -> OpenScope:
-    return OpenScope(
+def _opened(node: _Definition, prefix: str) -> CodeScope:
+    return CodeScope(
         qualified_name=prefix + node.name,
         scope=Scope.CLASS if isinstance(node, ast.ClassDef) else Scope.FUNCTION,
         first_line=min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]),
@@ -207,7 +187,12 @@ def _opened(node: _Definition, prefix: str) -> OpenScope:
     )
 
 
-def _parts(value: object, scope: OpenScope) -> list[object]:
+def _prefix(scope: CodeScope) -> str:
+    """The start of the names of definitions inside."""
+    return f"{scope.qualified_name}." + ("<locals>." if scope.scope is Scope.FUNCTION else "")
+
+
+def _parts(value: object, scope: CodeScope) -> list[object]:
     """Add this value's own token to the scope, and return its parts in order."""
     if isinstance(value, list):
         scope.add(b"[%d" % sum(not isinstance(one, _DEFINITIONS) for one in value))
@@ -278,16 +263,14 @@ def _callers(path: str, module: ast.Module, names: frozenset[str]) -> Iterable[C
     waiting: list[tuple[ast.AST, str, tuple[str, int, int]]] = [(module, "", ("", 1, 1))]
     while waiting:
         node, prefix, place = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            qualified_name = prefix + node.name
-            if isinstance(node, ast.ClassDef):
-                prefix = f"{qualified_name}."
-            else:
-                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                place = (qualified_name, first, node.end_lineno or node.lineno)
-                prefix = f"{qualified_name}.<locals>."
+        if isinstance(node, _DEFINITIONS):
+            scope = _opened(node, prefix)
+            prefix = _prefix(scope)
+            if scope.scope is Scope.FUNCTION:
+                place = (scope.qualified_name, scope.first_line, scope.last_line)
         elif isinstance(node, ast.Call):
-            name = _called(node.func)
+            # The last part of a dotted name.
+            name = getattr(node.func, "id", None) or getattr(node.func, "attr", "")
             if name in names:
                 by_caller.setdefault(place, set()).add(name)
         waiting += [(child, prefix, place) for child in ast.iter_child_nodes(node)]
@@ -299,9 +282,3 @@ def _callers(path: str, module: ast.Module, names: frozenset[str]) -> Iterable[C
             last_line=last,
             called_names=tuple(sorted(called)),
         )
-
-
-def _called(function: ast.expr) -> str:
-    if isinstance(function, ast.Name):
-        return function.id
-    return function.attr if isinstance(function, ast.Attribute) else ""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from msgspec.structs import replace
@@ -65,12 +65,11 @@ def rank_suspects(trees: Sequence[CallTree], settings: RankingSettings) -> tuple
     4.1.1).
     """
     limit_ms = minimum_self_ms(trees, settings)
-    methods: dict[str, _Method] = {}
+    methods: dict[str, list[_Use]] = {}
     for tree in trees:
-        total_ms = tree.total_ms
         for name, use in _uses(tree).items():
-            methods.setdefault(name, _Method()).add(tree, use, total_ms=total_ms)
-    suspects = [method.suspect(name, limit_ms=limit_ms, settings=settings) for name, method in methods.items()]
+            methods.setdefault(name, []).append(use)
+    suspects = [_suspect(name, uses, limit_ms=limit_ms, settings=settings) for name, uses in methods.items()]
     return tuple(sorted(suspects, key=lambda suspect: (suspect.tiny, -suspect.score, -suspect.self_ms, suspect.method)))
 
 
@@ -78,51 +77,45 @@ def rank_suspects(trees: Sequence[CallTree], settings: RankingSettings) -> tuple
 class _Use:
     """One method in one tree. `with_callees_ms` counts a recursion once, at its top."""
 
+    tree: CallTree
+    total_ms: float
     calls: int = 0
     self_ms: float = 0.0
     with_callees_ms: float = 0.0
     longest_ms: float = 0.0
 
-
-@dataclass(kw_only=True, slots=True)
-class _Method:
-    calls: int = 0
-    self_ms: float = 0.0
-    longest_ms: float = 0.0
-    services: list[ImpactedService] = field(default_factory=list)
-
-    def add(self, tree: CallTree, use: _Use, *, total_ms: float) -> None:
-        self.calls += use.calls
-        self.self_ms += use.self_ms
-        self.longest_ms = max(self.longest_ms, use.longest_ms)
-        self.services.append(
-            ImpactedService(
-                service=tree.service,
-                self_share=use.self_ms / total_ms if total_ms else 0.0,
-                children_share=max(0.0, use.with_callees_ms - use.self_ms) / total_ms if total_ms else 0.0,
-                self_ms_per_call=use.self_ms / tree.calls,
-            )
+    @property
+    def impact(self) -> ImpactedService:
+        return ImpactedService(
+            service=self.tree.service,
+            self_share=self.self_ms / self.total_ms if self.total_ms else 0.0,
+            children_share=max(0.0, self.with_callees_ms - self.self_ms) / self.total_ms if self.total_ms else 0.0,
+            self_ms_per_call=self.self_ms / self.tree.calls,
         )
 
-    def suspect(self, name: str, *, limit_ms: float, settings: RankingSettings) -> MethodSuspect:
-        services = sorted(self.services, key=lambda one: (-one.self_share, -one.children_share, one.service))
-        return MethodSuspect(
-            method=name,
-            score=distance_score([one.self_share for one in services], fluctuation_weight=settings.fluctuation_weight),
-            self_ms=self.self_ms,
-            calls=self.calls,
-            longest_ms=self.longest_ms,
-            self_ms_per_execution=self.self_ms / max(1, self.calls),
-            tiny=all(one.self_ms_per_call < limit_ms for one in services),
-            services=tuple(services),
-        )
+
+def _suspect(name: str, uses: Sequence[_Use], *, limit_ms: float, settings: RankingSettings) -> MethodSuspect:
+    impacts = (use.impact for use in uses)
+    services = sorted(impacts, key=lambda one: (-one.self_share, -one.children_share, one.service))
+    calls, self_ms = sum(use.calls for use in uses), sum(use.self_ms for use in uses)
+    return MethodSuspect(
+        method=name,
+        score=distance_score([one.self_share for one in services], fluctuation_weight=settings.fluctuation_weight),
+        self_ms=self_ms,
+        calls=calls,
+        longest_ms=max(use.longest_ms for use in uses),
+        self_ms_per_execution=self_ms / max(1, calls),
+        tiny=all(one.self_ms_per_call < limit_ms for one in services),
+        services=tuple(services),
+    )
 
 
 def _uses(tree: CallTree) -> dict[str, _Use]:
     uses: dict[str, _Use] = {}
+    total_ms = tree.total_ms
     inside = inside_itself([node.method for node in tree.nodes], [node.parent for node in tree.nodes])
     for node, repeated in zip(tree.nodes, inside, strict=True):
-        use = uses.setdefault(node.method, _Use())
+        use = uses.setdefault(node.method, _Use(tree=tree, total_ms=total_ms))
         use.calls += node.calls
         use.self_ms += node.self_ms
         use.longest_ms = max(use.longest_ms, node.longest_ms)

@@ -9,14 +9,7 @@ import numpy.typing as npt
 from scipy import special
 
 from perf_culprit.explain.aligned_trees import AlignedTree, Observed, Spread
-from perf_culprit.explain.diagnosis_constants import (
-    DISPERSION,
-    ENOUGH,
-    FEWEST,
-    RUN_TO_RUN,
-    SMALLEST_SHARE,
-    SURE,
-)
+from perf_culprit.explain.diagnosis_constants import DISPERSION, ENOUGH, FEWEST, RUN_TO_RUN, SMALLEST_SHARE, SURE
 from perf_culprit.explain.tree_methods import Common, Row, is_relative
 from perf_culprit.model.report import Basis
 from perf_culprit.stats.moderation import Moderated, effective_number, moderate
@@ -86,15 +79,12 @@ def _means(rows: Sequence[Row]) -> tuple[Floats, Floats]:
 
 def _is_testable(tree: AlignedTree, rows: Sequence[Row]) -> Mask:
     target, baseline = _means(rows)
-    large = np.maximum(target / _some(tree.target.total), baseline / _some(tree.baseline.total)) >= SMALLEST_SHARE
+    wholes = tree.target.total or np.inf, tree.baseline.total or np.inf
+    large = np.maximum(target / wholes[0], baseline / wholes[1]) >= SMALLEST_SHARE
     if not tree.target.whole or not tree.baseline.whole:
         return np.asarray(large)
     counts = target * tree.target.whole / tree.target.total + baseline * tree.baseline.whole / tree.baseline.total
     return np.asarray(large & (counts >= DISPERSION * FEWEST))
-
-
-def _some(total: float) -> float:
-    return total if total > 0 else np.inf
 
 
 def scales(tree: AlignedTree, common: Common) -> tuple[float, float]:
@@ -148,20 +138,20 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     nothing = SMALLEST_SHARE * max(tree.target.total, tree.baseline.total)
     logs = [np.log(np.maximum(side, 0.0) + nothing) for side in sides]
     after, before = (_trimmed(side, is_trimmed=is_trimmed) for side in logs)
-    freedom = np.full(len(rows), after.freedom + before.freedom)
+    freedom = after.count + before.count - 2
     pooled = (after.squares + before.squares) / freedom
     steadied = _steadied(pooled, freedom, 0.5 * (target.mean + baseline.mean), logs, used=_is_testable(tree, rows))
-    variance = steadied.variance * (1 / after.kept + 1 / before.kept)
+    variance = steadied.variance * (1 / after.count + 1 / before.count)
     if is_trimmed:
         # The winsorised variance of few is too small. In a simulation of 5 to 20 normal, lognormal and t(3) values per
         # side, false alarms were then 0.8 to 1.3 times the nominal number (0.01, 0.001).
-        variance = variance * (1 + min(after.kept, before.kept) ** -1.5)
+        variance = variance * (1 + np.minimum(after.count, before.count) ** -1.5)
     difference = after.mean - before.mean
     variance, freedom = _with_spread(variance, steadied.degrees_of_freedom, common)
     p_value = student_t(difference, variance, freedom).p_value
-    if after.kept != before.kept:
+    if after.count[0] != before.count[0]:
         # Unequal variances with unequal numbers of repetitions would look like changes.
-        p_value = np.maximum(p_value, _unpooled(after, before))
+        p_value = np.maximum(p_value, welch(after, before).p_value)
     error = np.sqrt(variance)
     before_mean = baseline.mean + nothing
     half = special.stdtrit(np.maximum(freedom, 1.0), 0.5 + level / 2) * error
@@ -180,26 +170,8 @@ def _with_spread(
     return variance + spread, satterthwaite(variance, freedom, spread, np.full(len(variance), float(common.freedom)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Trimmed:
-    mean: Floats
-    squares: Floats
-    kept: int
-
-    @property
-    def freedom(self) -> int:
-        return self.kept - 1
-
-
-def _unpooled(target: _Trimmed, baseline: _Trimmed) -> Floats:
-    errors = [side.squares / side.freedom / side.kept for side in (target, baseline)]
-    freedoms = [np.full(len(side.mean), float(side.freedom)) for side in (target, baseline)]
-    freedom = satterthwaite(errors[0], freedoms[0], errors[1], freedoms[1])
-    return student_t(target.mean - baseline.mean, errors[0] + errors[1], freedom).p_value
-
-
-def _trimmed(values: Floats, *, is_trimmed: bool) -> _Trimmed:
-    """Trimmed means of (m, n), and winsorised squares scaled so that squares / freedom / kept is the mean's error²."""
+def _trimmed(values: Floats, *, is_trimmed: bool) -> Moments:
+    """Trimmed means of (m, n), and winsorised squares scaled so that variance / count is the mean's error²."""
     count = values.shape[1]
     cut = count // FEWEST if is_trimmed else 0
     ordered = np.sort(values, axis=1)
@@ -208,7 +180,7 @@ def _trimmed(values: Floats, *, is_trimmed: bool) -> _Trimmed:
     squares = ((winsorised - winsorised.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
     # Equal values have exactly no spread.
     squares[kept[:, 0] == kept[:, -1]] = 0.0
-    return _Trimmed(kept.mean(axis=1), squares, kept.shape[1])
+    return Moments(np.full(len(kept), float(kept.shape[1])), kept.mean(axis=1), squares)
 
 
 def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Mask) -> Moderated:
@@ -226,17 +198,19 @@ def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[F
     return replace(moderated, variance=np.where(used, moderated.variance * line, variance))
 
 
+def moments(side: Sequence[Spread], scale: float = 1.0) -> Moments:
+    return Moments(
+        np.array([float(one.count) for one in side]),
+        np.array([one.mean for one in side]) * scale,
+        np.array([one.squares for one in side]) * scale**2,
+    )
+
+
 def _moments(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
     by_target, by_baseline = scales(tree, common)
-    target = Moments(
-        np.array([float(tree.target.count(one.target)) for one in rows]),
-        np.array([one.target.mean for one in rows]) * by_target,
-        np.array([one.target.squares for one in rows]) * by_target**2,
-    )
-    baseline = Moments(
-        np.array([float(tree.baseline.count(one.baseline)) for one in rows]),
-        np.array([one.baseline.mean for one in rows]) * by_baseline,
-        np.array([one.baseline.squares for one in rows]) * by_baseline**2,
+    target, baseline = (
+        moments([one.target for one in rows], by_target),
+        moments([one.baseline for one in rows], by_baseline),
     )
     by_welch = welch(target, baseline)
     p_value = np.maximum(one_way_anova(target, baseline).p_value, by_welch.p_value)

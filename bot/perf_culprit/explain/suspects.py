@@ -1,15 +1,16 @@
 """Rank the suspects of all services together, and locate the origin of a slowdown."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree, ObservedNode, change
+from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree, change
 from perf_culprit.explain.diagnosis_constants import HALF, NOTABLE, TOUCHED
 from perf_culprit.explain.method_names import match_caller, match_method
 from perf_culprit.explain.significance import scales
 from perf_culprit.explain.slower_methods import JudgedMethod, Searched
 from perf_culprit.explain.tree_methods import Method, is_foreign
-from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodMatch, Touched, TouchedFunction
+from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodMatch, Touched
 from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
 # The origin of a slowdown: the parts that begin in a method, split up below it, or are in its own code.
@@ -175,13 +176,8 @@ def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
 # Rank the suspects of all services. docs/diagnosis.md explains the score in words.
 
 
-@dataclass(kw_only=True, slots=True)
-class _Method:
-    """One method's evidence per searched service, and its paths there."""
-
-    places: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    evidence: dict[int, Evidence] = field(default_factory=dict)
-    judged: dict[int, JudgedMethod] = field(default_factory=dict)
+# One method's result and evidence by the number of the searched service.
+_Services: TypeAlias = dict[int, tuple[JudgedMethod, Evidence]]
 
 
 def rank(
@@ -197,7 +193,7 @@ def rank(
     what the method takes more with callees, if the commit changed it. `uncertain`: services that got slower as
     a whole, though no method is proven slower; their largest gains are listed.
     """
-    methods: dict[str, _Method] = {}
+    methods: dict[str, _Services] = {}
     for number, one in enumerate(searched):
         by_name = evidence(one)
         inside, callers = in_new_calls(one), _callers_of_foreign(one)
@@ -217,15 +213,13 @@ def rank(
                 or (calls_others and of.origin >= NOTABLE * one.slowdown > 0)
                 or (is_notable and is_proven and touched and _match(one, places, method.name, touched))
             ):
-                entry = methods.setdefault(method.name, _Method())
-                entry.places[number], entry.judged[number] = places, judged
-                entry.evidence[number] = of
-    slowed = {number for method in methods.values() for number in method.places if searched[number].slowdown > 0}
+                methods.setdefault(method.name, {})[number] = judged, of
+    slowed = {number for services in methods.values() for number in services if searched[number].slowdown > 0}
     suspects = [
-        _suspect(name, method, searched, services=len(slowed), touched=touched, impact=impact.get(name, ()))
-        for name, method in methods.items()
+        _suspect(name, services, searched, slowed=len(slowed), touched=touched, impact=impact.get(name, ()))
+        for name, services in methods.items()
     ]
-    return tuple(sorted(suspects, key=_order))
+    return tuple(sorted(suspects, key=lambda one: (-one.score, -one.parts.own_time, -one.parts.slowdown, one.method)))
 
 
 def _callers_of_foreign(one: Searched) -> set[str]:
@@ -246,24 +240,20 @@ def _place(one: Searched, places: Sequence[int]) -> tuple[str | None, int | None
     return next(((node.file, node.line) for node in nodes if node is not None), (None, None))
 
 
-def _order(suspect: ComparedSuspect) -> tuple[float, float, float, str]:
-    return -suspect.score, -suspect.parts.own_time, -suspect.parts.slowdown, suspect.method
-
-
 def _suspect(
     name: str,
-    method: _Method,
+    services: _Services,
     searched: Sequence[Searched],
     *,
-    services: int,
+    slowed: int,
     touched: Touched | None,
     impact: tuple[ImpactedService, ...],
 ) -> ComparedSuspect:
-    shares = {name: _mean_share(method, searched, services, of=name) for name in ("own", "origin", "branch", "total")}
-    judged = [searched[number].judged[i] for number, places in method.places.items() for i in places]
+    shares = {name: _mean_share(services, searched, slowed, of=name) for name in ("own", "origin", "branch", "total")}
+    judged = [searched[number].judged[i] for number, (one, _) in services.items() for i in one.method.places]
     reasons = {reason for one in judged for reason in one.reasons}
-    own_is_slower = any(one.own_is_slower for one in method.judged.values())
-    is_slower = any(one.is_slower for one in method.judged.values())
+    own_is_slower = any(one.own_is_slower for one, _ in services.values())
+    is_slower = any(one.is_slower for one, _ in services.values())
     if (own_is_slower or not is_slower) and shares["own"] >= NOTABLE * shares["total"]:
         reasons.add(SuspectReason.OWN_TIME)
     if (is_slower or not own_is_slower) and shares["branch"] >= shares["total"] / 2 > 0:
@@ -274,7 +264,7 @@ def _suspect(
             reasons.add(SuspectReason.CHANGED_CALLS)
     match, code = None, 0.0
     if touched is not None:
-        file, line = next(_place(searched[number], places) for number, places in method.places.items())
+        file, line = next(_place(searched[number], one.method.places) for number, (one, _) in services.items())
         match = match_method(name, touched=touched, file=file, line=line)
         if match is not None:
             reasons.add(SuspectReason.TOUCHED)
@@ -290,10 +280,11 @@ def _suspect(
         touched=code,
     )
     score = parts.origin if touched is None else (1 - TOUCHED) * parts.origin + TOUCHED * code * parts.slowdown
-    number = max(method.places, key=lambda number: (method.evidence[number].total, -number))
-    one, places = searched[number], method.places[number]
-    worst = max(places, key=lambda i: (float(one.gains[i]), -i))
-    sides = [_summed(one.tree, method.judged[number].method, target=target) for target in (False, True)]
+    number = max(services, key=lambda number: (services[number][1].total, -number))
+    one, (worst_judged, _) = searched[number], services[number]
+    method = worst_judged.method
+    worst = max(method.places, key=lambda i: (float(one.gains[i]), -i))
+    sides = [_summed(one.tree, method, target=target) for target in (False, True)]
     described = one.tree.nodes[worst].side
     return ComparedSuspect(
         method=name,
@@ -306,21 +297,21 @@ def _suspect(
         baseline=sides[0],
         target=sides[1],
         relative_change=change(*sides),
-        q_value=_q_value(method.judged[number]),
-        cause=_common_cause([one.judged[i].cause for i in places]),
+        q_value=_q_value(worst_judged),
+        cause=_common_cause([one.judged[i].cause for i in method.places]),
         services=impact,
-        touched=_code(match, described),
+        touched=code_of(match, described.line),
         file=described.file,
         line=described.line,
     )
 
 
-def _code(match: MethodMatch | None, node: ObservedNode) -> TouchedCode | None:
+def code_of(match: MethodMatch | None, line: int | None = None) -> TouchedCode | None:
     if match is None:
         return None
     if not match.functions:
         return TouchedCode(file=match.path, name="", certainty=match.certainty)
-    function = min(match.functions, key=lambda one: _distance(one, node.line))
+    function = min(match.functions, key=lambda one: (abs(one.first_line - (line or one.first_line)), one.first_line))
     return TouchedCode(
         file=function.path,
         name=function.qualified_name,
@@ -330,18 +321,14 @@ def _code(match: MethodMatch | None, node: ObservedNode) -> TouchedCode | None:
     )
 
 
-def _distance(function: TouchedFunction, line: int | None) -> tuple[int, int]:
-    return (abs(function.first_line - line) if line is not None else 0, function.first_line)
-
-
-def _mean_share(method: _Method, searched: Sequence[Searched], services: int, *, of: str) -> float:
+def _mean_share(services: _Services, searched: Sequence[Searched], slowed: int, *, of: str) -> float:
     """The mean share of the slowdown over the slower services; a service without the method counts as 0."""
     shares = [
         min(1.0, max(0.0, getattr(proof, of) / searched[number].slowdown))
-        for number, proof in method.evidence.items()
+        for number, (_, proof) in services.items()
         if searched[number].slowdown > 0
     ]
-    return sum(shares) / services if services else 0.0
+    return sum(shares) / slowed if slowed else 0.0
 
 
 def _q_value(judged: JudgedMethod) -> float | None:
@@ -355,8 +342,8 @@ def _q_value(judged: JudgedMethod) -> float | None:
 
 
 def _summed(tree: AlignedTree, method: Method, *, target: bool) -> NodeAmount | None:
-    places, top = method.places, set(method.outermost)
-    sides = [(i, tree.nodes[i].target if target else tree.nodes[i].baseline) for i in places]
+    top = set(method.outermost)
+    sides = ((i, tree.nodes[i].target if target else tree.nodes[i].baseline) for i in method.places)
     present = [(i, side) for i, side in sides if side is not None]
     if not present:
         return None
@@ -370,6 +357,4 @@ def _summed(tree: AlignedTree, method: Method, *, target: bool) -> NodeAmount | 
 
 def _common_cause(causes: Sequence[ChangeCause | None]) -> ChangeCause | None:
     distinct = {cause for cause in causes if cause is not None}
-    if len(distinct) > 1:
-        return ChangeCause.BOTH
-    return distinct.pop() if distinct else None
+    return ChangeCause.BOTH if len(distinct) > 1 else next(iter(distinct), None)

@@ -3,19 +3,12 @@
 import importlib
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from perf_culprit.explain.method_names import without_types
-from perf_culprit.explain.python_code import (
-    MOST_SCOPES,
-    CodeScope,
-    MissingGrammarError,
-    OpenScope,
-    UnreadableCodeError,
-    with_text,
-)
+from perf_culprit.explain.python_code import MOST_SCOPES, CodeScope, MissingGrammarError, UnreadableCodeError, with_text
 from perf_culprit.model.call_tree import Scope
 
 if TYPE_CHECKING:
@@ -25,7 +18,7 @@ if TYPE_CHECKING:
 # The grammars' names of functions, classes and packages in other languages: a table per language, no code.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Grammar:
     """`module` is the grammar's Python package and `entry` its function that returns the language.
 
@@ -33,75 +26,58 @@ class Grammar:
     """
 
     module: str
-    entry: str = "language"
     functions: frozenset[str]
-    classes: frozenset[str] = frozenset()
-    packages: frozenset[str] = frozenset()
+    classes: frozenset[str]
+    packages: frozenset[str]
+    entry: str
 
 
-def _types(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _grammar(module: str, functions: str, classes: str = "", packages: str = "", *, entry: str = "language") -> Grammar:
+    kinds = [frozenset(text.split()) for text in (functions, classes, packages)]
+    return Grammar(f"tree_sitter_{module}", kinds[0], kinds[1], kinds[2], entry)
 
 
-_SCRIPT_FUNCTIONS: Final = _types(
+_SCRIPT_FUNCTIONS: Final = (
     "function_declaration generator_function_declaration method_definition function_expression generator_function "
     "arrow_function"
 )
-_TYPESCRIPT_CLASSES: Final = _types("class_declaration abstract_class_declaration class internal_module module")
-_CPP_CLASSES: Final = _types("class_specifier struct_specifier union_specifier namespace_definition")
+_TYPESCRIPT_CLASSES: Final = "class_declaration abstract_class_declaration class internal_module module"
 
-JAVASCRIPT: Final = Grammar(
-    module="tree_sitter_javascript", functions=_SCRIPT_FUNCTIONS, classes=_types("class_declaration class")
+JAVASCRIPT: Final = _grammar("javascript", _SCRIPT_FUNCTIONS, "class_declaration class")
+TYPESCRIPT: Final = _grammar("typescript", _SCRIPT_FUNCTIONS, _TYPESCRIPT_CLASSES, entry="language_typescript")
+TSX: Final = _grammar("typescript", _SCRIPT_FUNCTIONS, _TYPESCRIPT_CLASSES, entry="language_tsx")
+JAVA: Final = _grammar(
+    "java",
+    "method_declaration constructor_declaration compact_constructor_declaration",
+    "class_declaration interface_declaration enum_declaration record_declaration",
+    "package_declaration",
 )
-TYPESCRIPT: Final = Grammar(
-    module="tree_sitter_typescript",
-    entry="language_typescript",
-    functions=_SCRIPT_FUNCTIONS,
-    classes=_TYPESCRIPT_CLASSES,
+GO: Final = _grammar("go", "function_declaration method_declaration", packages="package_clause")
+RUST: Final = _grammar("rust", "function_item", "impl_item trait_item mod_item")
+C: Final = _grammar("c", "function_definition")
+CPP: Final = _grammar(
+    "cpp", "function_definition", "class_specifier struct_specifier union_specifier namespace_definition"
 )
-TSX: Final = replace(TYPESCRIPT, entry="language_tsx")
-JAVA: Final = Grammar(
-    module="tree_sitter_java",
-    functions=_types("method_declaration constructor_declaration compact_constructor_declaration"),
-    classes=_types("class_declaration interface_declaration enum_declaration record_declaration"),
-    packages=_types("package_declaration"),
+C_SHARP: Final = _grammar(
+    "c_sharp",
+    "method_declaration constructor_declaration destructor_declaration local_function_statement operator_declaration "
+    "property_declaration",
+    "class_declaration struct_declaration interface_declaration record_declaration namespace_declaration",
+    "file_scoped_namespace_declaration",
 )
-GO: Final = Grammar(
-    module="tree_sitter_go",
-    functions=_types("function_declaration method_declaration"),
-    packages=_types("package_clause"),
-)
-RUST: Final = Grammar(
-    module="tree_sitter_rust", functions=_types("function_item"), classes=_types("impl_item trait_item mod_item")
-)
-C: Final = Grammar(module="tree_sitter_c", functions=_types("function_definition"))
-CPP: Final = Grammar(module="tree_sitter_cpp", functions=_types("function_definition"), classes=_CPP_CLASSES)
-C_SHARP: Final = Grammar(
-    module="tree_sitter_c_sharp",
-    functions=_types(
-        "method_declaration constructor_declaration destructor_declaration local_function_statement "
-        "operator_declaration property_declaration"
-    ),
-    classes=_types(
-        "class_declaration struct_declaration interface_declaration record_declaration namespace_declaration"
-    ),
-    packages=_types("file_scoped_namespace_declaration"),
-)
-RUBY: Final = Grammar(
-    module="tree_sitter_ruby", functions=_types("method singleton_method"), classes=_types("class module")
-)
-PHP: Final = Grammar(
-    module="tree_sitter_php",
+RUBY: Final = _grammar("ruby", "method singleton_method", "class module")
+PHP: Final = _grammar(
+    "php",
+    "function_definition method_declaration",
+    "class_declaration interface_declaration trait_declaration enum_declaration",
+    "namespace_definition",
     entry="language_php",
-    functions=_types("function_definition method_declaration"),
-    classes=_types("class_declaration interface_declaration trait_declaration enum_declaration"),
-    packages=_types("namespace_definition"),
 )
-KOTLIN: Final = Grammar(
-    module="tree_sitter_kotlin",
-    functions=_types("function_declaration secondary_constructor"),
-    classes=_types("class_declaration object_declaration companion_object"),
-    packages=_types("package_header"),
+KOTLIN: Final = _grammar(
+    "kotlin",
+    "function_declaration secondary_constructor",
+    "class_declaration object_declaration companion_object",
+    "package_header",
 )
 
 GRAMMARS: Final[dict[str, Grammar]] = {
@@ -146,11 +122,11 @@ def read_with_grammar(source: bytes, grammar: Grammar) -> tuple[CodeScope, ...]:
 
     Raises: UnreadableCodeError.
     """
-    file = OpenScope(qualified_name="", scope=Scope.FILE, first_line=1, last_line=source.count(b"\n") + 1)
+    file = CodeScope(qualified_name="", scope=Scope.FILE, first_line=1, last_line=source.count(b"\n") + 1)
     scopes, position, package, nodes = [file], 0, "", 0
     own_names: set[tuple[int, int]] = set()
     deadline = time.monotonic() + READ_LIMIT_S
-    waiting: list[tuple[Node, Node | None, OpenScope, str]] = [(_root(source, grammar, deadline), None, file, "")]
+    waiting: list[tuple[Node, Node | None, CodeScope, str]] = [(_root(source, grammar, deadline), None, file, "")]
     while waiting:
         # The parent is passed along, because a node would find it only by a walk from the root.
         node, parent, scope, prefix = waiting.pop()
@@ -180,7 +156,7 @@ def read_with_grammar(source: bytes, grammar: Grammar) -> tuple[CodeScope, ...]:
         if token and (node.start_byte, node.end_byte) not in own_names:
             scope.add(token)
         position = node.end_byte
-    return with_text([scope.closed() for scope in scopes], source)
+    return with_text(scopes, source)
 
 
 @cache
@@ -208,7 +184,7 @@ def _root(source: bytes, grammar: Grammar, deadline: float) -> "Node":
     return tree.root_node
 
 
-def _opened(node: "Node", parent: "Node | None", grammar: Grammar, prefix: str) -> OpenScope | None:
+def _opened(node: "Node", parent: "Node | None", grammar: Grammar, prefix: str) -> CodeScope | None:
     if node.type in grammar.functions:
         name, scope = _function_name(node, parent), Scope.FUNCTION
     elif (node.type in grammar.classes or node.type in grammar.packages) and _has_body(node):
@@ -217,7 +193,7 @@ def _opened(node: "Node", parent: "Node | None", grammar: Grammar, prefix: str) 
         return None
     if not name:
         return None
-    return OpenScope(
+    return CodeScope(
         qualified_name=prefix + name, scope=scope, first_line=node.start_point.row + 1, last_line=node.end_point.row + 1
     )
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from perf_culprit.explain.aligned_trees import SHARE, AlignedNode, AlignedTree, Observed, Spread, added_up
+from perf_culprit.explain.aligned_trees import SHARE, AlignedNode, AlignedTree, Spread, added_up
 from perf_culprit.explain.diagnosis_constants import (
     DISPERSION,
     ENOUGH,
@@ -87,14 +87,8 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
             is_in_target=any(tree.nodes[i].target is not None for i in indices),
         )
         for name, indices in places.items()
-        for together in (_over_paths(tree, name),)
+        for together in ([tree.methods[name]] if name in tree.methods else [],)
     )
-
-
-def _over_paths(tree: AlignedTree, name: str) -> list[AlignedNode]:
-    """A node for all of a method's paths, if their sums are known together."""
-    before, after = tree.baseline.methods.get(name), tree.target.methods.get(name)
-    return [AlignedNode(method=name, parent=-1, baseline=before, target=after)] if before or after else []
 
 
 def _calls(nodes: Sequence[AlignedNode]) -> tuple[float, float] | None:
@@ -267,7 +261,9 @@ def _spread(deviations: Floats, variances: Floats) -> float:
 def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
     sides = (tree.baseline, tree.target)
     ones = [np.ones(side.repetitions) for side in sides]
-    totals, per_unit = [side.total for side in sides], [_per_unit(side) for side in sides]
+    totals = [side.total for side in sides]
+    # Samples of all repetitions per unit of a repetition's mean.
+    per_unit = [side.whole / side.total if side.whole else math.inf for side in sides]
     shared = [
         method
         for method in methods
@@ -294,20 +290,14 @@ def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
     )
 
 
-def _per_unit(side: Observed) -> float:
-    """Samples of all repetitions per unit of a repetition's mean."""
-    return side.whole / side.total if side.whole else math.inf
-
-
 def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> float:
     """The variance of the log ratio of both sides' means; for sampled stacks at least the counting error."""
     variance = 0.0
     sides = zip((tree.baseline, tree.target), (row.baseline, row.target), per_unit, strict=True)
     for side, spread, samples in sides:
-        count = side.count(spread)
-        if count > 1:
+        if spread.count > 1:
             counted = 1 / (spread.mean * samples)
-            variance += max(counted, spread.squares / (count - 1) / count / spread.mean**2)
+            variance += max(counted, spread.squares / (spread.count - 1) / spread.count / spread.mean**2)
         elif side.whole:
             variance += DISPERSION / (spread.mean * samples)
     return variance

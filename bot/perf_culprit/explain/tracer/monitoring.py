@@ -5,7 +5,7 @@ import types
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from .call_paths import Method, Recorder, Scope, Tree, c_method, current_frame, node_of
 from .timing_sums import Slots, Sums
@@ -26,8 +26,18 @@ def foreign_tool() -> str | None:
     return next((what for number, what in WATCHED_TOOLS.items() if monitoring.get_tool(number)), None)
 
 
+Callback: TypeAlias = Callable[..., object]
+
+
+def _ends(of_frame: Callback, of_c: Callback) -> dict[str, Callback]:
+    return {
+        **dict.fromkeys(("PY_RETURN", "PY_YIELD", "PY_UNWIND"), of_frame),
+        **dict.fromkeys(("C_RETURN", "C_RAISE"), of_c),
+    }
+
+
 @contextmanager
-def _tool(callbacks: dict[str, Callable[..., Any]]) -> Iterator[int]:
+def _tool(callbacks: dict[str, Callback]) -> Iterator[int]:
     number = next((tool for tool in FREE_TOOLS if monitoring.get_tool(tool) is None), None)
     if number is None:
         raise TraceError("no number is left for another tool of sys.monitoring", next_step="trace without other tools")
@@ -47,34 +57,14 @@ def _tool(callbacks: dict[str, Callable[..., Any]]) -> Iterator[int]:
 
 @contextmanager
 def record_structure(tree: Tree, scope: Scope) -> Iterator[None]:
-    recorder = Recorder(tree, scope)
-    frame = current_frame
-
-    def begin(_code: types.CodeType, _offset: int) -> None:
-        recorder.begin(frame(1), is_call=True)
-
-    def go_on(_code: types.CodeType, _offset: int, _error: object = None) -> None:
-        recorder.begin(frame(1), is_call=False)
-
-    def end(_code: types.CodeType, _offset: int, _value: object) -> None:
-        recorder.end(frame(1))
-
-    def call(_code: types.CodeType, _offset: int, function: object, _first: object) -> None:
-        recorder.begin_c(frame(1), function)
-
-    def end_c(_code: types.CodeType, _offset: int, _function: object, _first: object) -> None:
-        recorder.end_c(frame(1))
-
-    callbacks: dict[str, Callable[..., Any]] = {
-        "PY_START": begin,
-        "PY_RESUME": go_on,
-        "PY_THROW": go_on,
-        "PY_RETURN": end,
-        "PY_YIELD": end,
-        "PY_UNWIND": end,
-        "CALL": call,
-        "C_RETURN": end_c,
-        "C_RAISE": end_c,
+    recorder, frame = Recorder(tree, scope), current_frame
+    # The first frame is the lambda's own.
+    callbacks: dict[str, Callback] = {
+        "PY_START": lambda *_: recorder.begin(frame(1), is_call=True),
+        "PY_RESUME": lambda *_: recorder.begin(frame(1), is_call=False),
+        "PY_THROW": lambda *_: recorder.begin(frame(1), is_call=False),
+        "CALL": lambda _code, _offset, function, _first: recorder.begin_c(frame(1), function),
+        **_ends(lambda *_: recorder.end(frame(1)), lambda *_: recorder.end_c(frame(1))),
     }
     with _tool(callbacks) as number:
         # The events are flags; those of a C function's end come with CALL.
@@ -107,19 +97,14 @@ class Timing:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        callbacks: dict[str, Callable[..., Any]] = {
+        starts: dict[str, Callback] = {
             "PY_START": self._start,
             "PY_RESUME": self._resume,
             "PY_THROW": self._throw,
-            "PY_RETURN": self._end,
-            "PY_YIELD": self._end,
-            "PY_UNWIND": self._end,
             "CALL": self._call,
-            "C_RETURN": self._end_c,
-            "C_RAISE": self._end_c,
         }
         events = monitoring.events
-        with _tool(callbacks) as self._number:
+        with _tool({**starts, **_ends(self._end, self._end_c)}) as self._number:
             # Errors that leave a frame or enter a generator are events of all code or of none.
             monitoring.set_events(self._number, events.PY_START | events.PY_THROW | events.PY_UNWIND)
             try:

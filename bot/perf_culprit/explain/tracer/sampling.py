@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Final
 
 from .call_paths import OUTSIDE, Scope, Tree, is_timing_loop, path_of
-from .trace_levels import TimedNode, method_names
+from .trace_levels import TimedNode, timed_nodes
 from .tracer_fault import TraceError
 
 # Interval of processor time: 200 samples a second cost 1 to 2% *(choice)*.
@@ -78,26 +78,14 @@ def _stop() -> None:
 
 def sampled_nodes(tree: Tree, repetitions: Sequence[Mapping[int, float]], *, at: str | None) -> tuple[TimedNode, ...]:
     """The nodes of the trace, which starts at `tree.starts(at)`. `repetitions`: own ns by node."""
-    names = method_names(tree)
-    own = [tuple(one.get(i, 0.0) / 1e6 for one in repetitions) for i in range(len(tree.nodes))]
-    elapsed = [*own]
+    own = {i: tuple(one.get(i, 0.0) / 1e6 for one in repetitions) for i in range(len(tree.nodes))}
+    elapsed = dict(own)
     for i in range(len(tree.nodes) - 1, -1, -1):
         above = tree.nodes[i].parent
         if above != OUTSIDE:
             elapsed[above] = tuple(map(sum, zip(elapsed[above], elapsed[i], strict=True)))
-    starts = set(tree.starts(at))
-    places: dict[int, int] = {}
-    nodes: list[TimedNode] = []
+    inside = set(tree.starts(at))
     for i, node in enumerate(tree.nodes):
-        if i in starts or node.parent in places:
-            places[i] = len(nodes)
-            nodes.append(
-                TimedNode(
-                    method=node.method._replace(name=names[node.method]),
-                    parent=None if i in starts else places[node.parent],
-                    calls=None,
-                    elapsed_ms=elapsed[i],
-                    self_ms=own[i],
-                )
-            )
-    return tuple(nodes)
+        if node.parent in inside:
+            inside.add(i)
+    return timed_nodes(tree, inside, elapsed, own, are_counted=False)

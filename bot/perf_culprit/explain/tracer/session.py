@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .call_paths import Scope, Tree
 from .hooks import Hooks, hooks
-from .timing_sums import HookCost, Sums, corrected
+from .timing_sums import Sums, corrected
 from .trace_levels import MINIMUM_SHARE, Path, Times, hook_cost, measure_levels
 from .trace_profile import Trace, as_profile
 from .tracer_fault import TraceError
@@ -73,7 +73,17 @@ def run_trace(
     cost = hook_cost(here)
 
     def time_pass(selected: Sequence[int]) -> list[Times]:
-        return _time_pass(workload, tree, selected, repetitions=repetitions, scope=scope, here=here, cost=cost)
+        """Time one pass. The first execution finds the code and is not counted."""
+        is_c = {index for index in selected if tree.nodes[index].method.is_c}
+        rows: list[Times] = []
+        timer = here.timer(tree, selected, scope)
+        with timer.running():
+            for _ in range(1 + repetitions):
+                timer.sums = Sums()
+                _call(workload)
+                rows.append(corrected(timer.sums, is_c, cost))
+        refuse_foreign_tool(here)
+        return rows[1:]
 
     nodes = measure_levels(tree, time_pass, minimum_share=minimum_share, follow=follow)
     if not nodes:
@@ -98,29 +108,6 @@ def hide_untimed(tree: Tree, here: Hooks) -> None:
     if not here.TIMES_C:
         for node in tree.nodes:
             node.is_transparent |= node.method.is_c
-
-
-def _time_pass(
-    workload: Workload,
-    tree: Tree,
-    selected: Sequence[int],
-    *,
-    repetitions: int,
-    scope: Scope,
-    here: Hooks,
-    cost: HookCost,
-) -> list[Times]:
-    """Time one pass. The first execution finds the code and is not counted."""
-    is_c = {index for index in selected if tree.nodes[index].method.is_c}
-    rows: list[Times] = []
-    timer = here.timer(tree, selected, scope)
-    with timer.running():
-        for _ in range(1 + repetitions):
-            timer.sums = Sums()
-            _call(workload)
-            rows.append(corrected(timer.sums, is_c, cost))
-    refuse_foreign_tool(here)
-    return rows[1:]
 
 
 def _call(workload: Workload) -> None:

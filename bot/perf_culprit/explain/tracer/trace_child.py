@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import Any, Final
@@ -54,7 +55,6 @@ def _start(folder: str, plan: dict[str, Any]) -> None:
     here = hooks()
     refuse_foreign_tool(here)
     scope = Scope(plan["root"], tuple(plan["include"]))
-    pid = os.getpid()
     running: AbstractContextManager[None]
     if plan["selected"] is None:
         tree = Tree()
@@ -65,26 +65,20 @@ def _start(folder: str, plan: dict[str, Any]) -> None:
         timer = here.timer(tree, plan["selected"], scope)
         running = timer.running()
 
-    def finish() -> None:
-        # Thread pools have ended already; a forked child must not write its parent's result.
-        if os.getpid() != pid:
-            return
+    def result() -> dict[str, Any]:
         try:
             refuse_foreign_tool(here)
             running.__exit__(None, None, None)
         except TraceError as error:
-            _write(folder, {"refused": error.message, "next_step": error.next_step})
-            return
+            return {"refused": error.message, "next_step": error.next_step}
         if timer is None:
             hide_untimed(tree, here)
-            _write(folder, {"tree": tree.rows()})
-        else:
-            is_c = {index for index in plan["selected"] if tree.nodes[index].method.is_c}
-            times = corrected(timer.sums, is_c, hook_cost(here))
-            _write(folder, {"times": {str(index): elapsed_ns for index, elapsed_ns in times.items()}})
+            return {"tree": tree.rows()}
+        is_c = {index for index in plan["selected"] if tree.nodes[index].method.is_c}
+        times = corrected(timer.sums, is_c, hook_cost(here))
+        return {"times": {str(index): elapsed_ns for index, elapsed_ns in times.items()}}
 
-    # Registered first, so called last.
-    atexit.register(finish)
+    _write_at_end(folder, result)
     running.__enter__()
 
 
@@ -92,42 +86,50 @@ def _start_sampling(folder: str, plan: dict[str, Any]) -> None:
     tree = Tree()
     sampler = Sampler(tree, Scope(plan["root"], tuple(plan["include"])))
     running = sampler.running()
-    pid = os.getpid()
 
-    def finish() -> None:
-        if os.getpid() == pid:
-            running.__exit__(None, None, None)
-            own = {str(index): own_ns for index, own_ns in sampler.own_ns.items()}
-            own_result = {"tree": tree.rows(), "times": own, "samples": sampler.samples}
-            _write(folder, {**own_result, "samples_only": sys.version_info < (3, 12)})
+    def result() -> dict[str, Any]:
+        running.__exit__(None, None, None)
+        own = {str(index): own_ns for index, own_ns in sampler.own_ns.items()}
+        samples_only = sys.version_info < (3, 12)
+        return {"tree": tree.rows(), "times": own, "samples": sampler.samples, "samples_only": samples_only}
 
-    atexit.register(finish)
+    _write_at_end(folder, result)
     running.__enter__()
 
 
 def _start_listing(folder: str, plan: dict[str, Any]) -> None:
     """List the functions that run, by pytest's test. A trace function that returns None is not called per line."""
     codes: dict[tuple[bytes | None, int], CodeType] = {}
-    pid = os.getpid()
 
     def note(frame: FrameType, _event: str, _argument: object) -> None:
         codes[os.environb.get(TEST_VARIABLE), id(frame.f_code)] = frame.f_code
 
-    def finish() -> None:
-        if os.getpid() == pid:
-            sys.settrace(None)
-            scope = Scope(plan["root"])
-            methods = ((*scope.of(code), code.co_qualname, test) for (test, _), code in tuple(codes.items()))
-            followed = {
-                (method.file, name, method.name, (test or b"").decode(errors="replace").rpartition(" (")[0])
-                for method, kind, name, test in methods
-                if kind is Kind.FOLLOWED
-            }
-            _write(folder, {"executed": sorted(followed)})
+    def result() -> dict[str, Any]:
+        sys.settrace(None)
+        scope = Scope(plan["root"])
+        methods = ((*scope.of(code), code.co_qualname, test) for (test, _), code in tuple(codes.items()))
+        followed = {
+            (method.file, name, method.name, (test or b"").decode(errors="replace").rpartition(" (")[0])
+            for method, kind, name, test in methods
+            if kind is Kind.FOLLOWED
+        }
+        return {"executed": sorted(followed)}
 
-    atexit.register(finish)
+    _write_at_end(folder, result)
     threading.settrace(note)
     sys.settrace(note)
+
+
+def _write_at_end(folder: str, result: Callable[[], dict[str, Any]]) -> None:
+    """Call `result` when the process ends. Register it first, so that it is called last, after thread pools ended."""
+    pid = os.getpid()
+
+    def finish() -> None:
+        # A forked child must not write its parent's result.
+        if os.getpid() == pid:
+            _write(folder, result())
+
+    atexit.register(finish)
 
 
 def _write(folder: str, result: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ import math
 import statistics
 import time
 import types
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter_ns
@@ -179,6 +179,7 @@ class Budget:
 MINIMUM_SHARE: Final = 0.01
 
 Times = Mapping[int, float]  # ns by node, over all its calls in one repetition
+Rows = Mapping[int, tuple[float, ...]]  # ms by node and repetition
 TimePass = Callable[[Sequence[int]], Sequence[Times]]
 Path = tuple[str, ...]
 
@@ -279,7 +280,7 @@ def measure_levels(
             for callee in children[index]
             if not tree.nodes[callee].is_transparent
         ]
-    return _timed(tree, children, rows, names)
+    return _timed(tree, children, rows)
 
 
 def _paths(tree: Tree, names: Mapping[Method, str], starts: Container[int]) -> list[Path]:
@@ -289,27 +290,31 @@ def _paths(tree: Tree, names: Mapping[Method, str], starts: Container[int]) -> l
     return paths
 
 
-def _timed(
-    tree: Tree, children: Sequence[Sequence[int]], rows: Mapping[int, tuple[float, ...]], names: Mapping[Method, str]
-) -> tuple[TimedNode, ...]:
-    # A parent is created before its callees, so its index is smaller.
-    order = sorted(index for index, times in rows.items() if any(times))
-    places = {index: place for place, index in enumerate(order)}
-    nodes = []
-    for index in order:
-        node = tree.nodes[index]
+def _timed(tree: Tree, children: Sequence[Sequence[int]], rows: Rows) -> tuple[TimedNode, ...]:
+    own = {}
+    for index, times in rows.items():
         callees = [rows[callee] for callee in children[index] if callee in rows]
-        own = tuple(max(0.0, elapsed - sum(callee[i] for callee in callees)) for i, elapsed in enumerate(rows[index]))
-        nodes.append(
-            TimedNode(
-                method=node.method._replace(name=names[node.method]),
-                parent=places.get(node.parent),
-                calls=node.calls,
-                elapsed_ms=rows[index],
-                self_ms=own,
-            )
+        own[index] = tuple(max(0.0, elapsed - sum(callee[i] for callee in callees)) for i, elapsed in enumerate(times))
+    return timed_nodes(tree, [index for index, times in rows.items() if any(times)], rows, own, are_counted=True)
+
+
+def timed_nodes(
+    tree: Tree, chosen: Iterable[int], elapsed: Rows, own: Rows, *, are_counted: bool
+) -> tuple[TimedNode, ...]:
+    """The chosen nodes in order; those without a chosen parent are roots."""
+    names = method_names(tree)
+    # A parent is created before its callees, so its index is smaller.
+    places = {index: place for place, index in enumerate(sorted(chosen))}
+    return tuple(
+        TimedNode(
+            method=tree.nodes[index].method._replace(name=names[tree.nodes[index].method]),
+            parent=places.get(tree.nodes[index].parent),
+            calls=tree.nodes[index].calls if are_counted else None,
+            elapsed_ms=elapsed[index],
+            self_ms=own[index],
         )
-    return tuple(nodes)
+        for index in places
+    )
 
 
 def method_names(tree: Tree) -> dict[Method, str]:

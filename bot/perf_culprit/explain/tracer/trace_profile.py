@@ -79,17 +79,16 @@ def descended_paths(profiles: "Iterable[Profile]") -> frozenset[Path]:
 
 
 def _entry(node: TimedNode) -> dict[str, Any]:
-    entry: dict[str, Any] = {"method": _name(node.method.name)}
-    if node.parent is not None:
-        entry["parent"] = node.parent
-    entry |= {"elapsed": _rounded(node.elapsed_ms), "self": _rounded(node.self_ms)}
-    if node.calls is not None:
-        entry["calls"] = node.calls
-    if node.method.file is not None:
-        entry["file"] = _name(node.method.file)
-    if node.method.line is not None:
-        entry["line"] = node.method.line
-    return entry
+    entry = {
+        "method": _name(node.method.name),
+        "parent": node.parent,
+        "elapsed": _rounded(node.elapsed_ms),
+        "self": _rounded(node.self_ms),
+        "calls": node.calls,
+        "file": node.method.file and _name(node.method.file),
+        "line": node.method.line,
+    }
+    return {name: value for name, value in entry.items() if value is not None}
 
 
 def _rounded(times_ms: Sequence[float]) -> list[float]:

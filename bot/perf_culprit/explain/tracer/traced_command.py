@@ -75,13 +75,10 @@ class Process:
         return bool(self.command) and bool(PYTHON.fullmatch(os.path.basename(self.command[0])))  # noqa: PTH119 - as in method.py
 
 
-def why_lost(execute: Callable[[], None], *, hook: str, folder_variable: str) -> TraceError:
-    """Find the reason. `hook`: the folder that must be in PYTHONPATH; `folder_variable` names the result folder."""
-    return _lost(_reason(_watched(execute), hook, folder_variable))
-
-
-def _lost(reason: Lost) -> TraceError:
-    message, next_step = reason.value
+def _lost(processes: Sequence[Process]) -> TraceError:
+    reasons = {_of(process) for process in processes if process.is_python}
+    otherwise = Lost.NO_PYTHON if processes else Lost.UNKNOWN
+    message, next_step = next((reason for reason in Lost if reason in reasons), otherwise).value
     return TraceError(f"no Python process of the command left a trace: {message}", next_step=next_step)
 
 
@@ -90,23 +87,15 @@ def programs_of(execute: Callable[[], object]) -> list[str]:
     return sorted({os.path.basename(one.command[0]) for one in _watched(execute) if one.command})  # noqa: PTH119 - as in method.py
 
 
-def _reason(processes: Iterable[Process], hook: str, folder_variable: str) -> Lost:
-    seen = list(processes)
-    if not seen:
-        return Lost.UNKNOWN
-    reasons = {_of(process, hook, folder_variable) for process in seen if process.is_python}
-    return next((reason for reason in Lost if reason in reasons), Lost.NO_PYTHON)
-
-
-def _of(process: Process, hook: str, folder_variable: str) -> Lost:
+def _of(process: Process) -> Lost:
     letters = _options(process.command[1:])
     for letter, reason in (("I", Lost.ISOLATED), ("E", Lost.NO_ENVIRONMENT), ("S", Lost.NO_SITE)):
         if letter in letters:
             return reason
-    if folder_variable not in process.environment:
+    if FOLDER_VARIABLE not in process.environment:
         return Lost.CLEARED
     folders = process.environment.get("PYTHONPATH", "").split(os.pathsep)
-    return Lost.ENDED if hook in folders else Lost.PYTHON_PATH
+    return Lost.ENDED if str(HOOK_FOLDER) in folders else Lost.PYTHON_PATH
 
 
 def _options(arguments: Iterable[str]) -> str:
@@ -320,7 +309,7 @@ def _listed(execute: Execute, *, root: Path, python_path: str, is_watched: bool)
         if results and not rows:
             raise TraceError("its Python executes no file of the checkout", next_step=FROM_CHECKOUT)
         if not results and any(process.is_python for process in processes):
-            raise _lost(_reason(processes, str(HOOK_FOLDER), FOLDER_VARIABLE))
+            raise _lost(processes)
         return [_checked(lambda row: (str(row[0]), str(row[1]), str(row[2]), str(row[3])), row) for row in rows]
 
 
@@ -329,7 +318,7 @@ def _executed(execute: Execute, plan: dict[str, Any], *, python_path: str, budge
         budget.execute(lambda: execute(variables), is_usual=plan["selected"] is not None)
         results = _results(folder)
         if not results:
-            raise why_lost(lambda: execute(variables), hook=str(HOOK_FOLDER), folder_variable=FOLDER_VARIABLE)
+            raise _lost(_watched(lambda: execute(variables)))
         return results
 
 
