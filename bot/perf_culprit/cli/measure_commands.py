@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import Status, colour, say, show, table_width, text_stream, warn, width, write, write_page
+from perf_culprit.cli.output import Status, colour, say, show, table_width, text_stream, warn, write, write_page
 from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Qualify, Verify
 from perf_culprit.errors import (
     EXIT_FINE,
@@ -98,7 +98,9 @@ def _show(measured: "Measured", rounds: int) -> int:
 
     report = measured.report
     if report is not None:
-        text = drawn(lambda: render_text(report, colour=colour(sys.stdout), width=width()), report.conclusion)
+        text = drawn(
+            lambda: render_text(report, colour=colour(sys.stdout), width=table_width(sys.stdout)), report.conclusion
+        )
         show(f"{text}\n", sys.stdout)
     if not measured.rounds and report is not None:
         return EXIT_FINE

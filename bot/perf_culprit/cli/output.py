@@ -9,7 +9,6 @@ import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from textwrap import TextWrapper
 from threading import Event, Thread
 from types import MappingProxyType
 from typing import Final, Self, TextIO
@@ -22,8 +21,13 @@ from perf_culprit.say.inert import plain_lines, terminal_lines
 # The output of a command: its place, width and colours.
 
 UNLIMITED = 10_000
-MARK = "• "
-COLOURED = re.compile(r"^((?:\x1b\[\d+m)*)(.*?)((?:\x1b\[0m)?)$")
+# A colour, or a word with the spaces before it. What is quoted is one word.
+PIECE: Final = re.compile(r"(\x1b\[\d+m)|(\s*)('[^'\x1b]*'|[^\s\x1b]+)")
+# A line of a list or table: the later lines of its text begin below its first word.
+START: Final = re.compile(r"(?:\x1b\[\d+m)*(\s*(?:[•-] )?)")
+COMMAND: Final = "perf-culprit"
+CONTINUED: Final = " \\"
+ENDS_COMMAND: Final = (".", ",", ";", ":", ")")
 
 
 def write(path: Path | None, data: bytes) -> None:
@@ -53,20 +57,34 @@ def warn(text: str) -> None:
 
 
 def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Print text. A terminal breaks its sentences between words. A command stays on one line, to be copied; tables fit.
+    """Print text within the width of a terminal, or of COLUMNS.
 
-    A coloured line with a mark is a row of a table. Indented lines stay indented. `links`: pages of words, which can be
-    clicked if there are colours.
+    `links`: pages of words, which can be clicked if there are colours.
     """
     pages = links if stream.isatty() and colour(stream) else {}
-    at_words = TextWrapper(width(), break_long_words=False, break_on_hyphens=False)
-    for line in terminal_lines(text.removesuffix("\n"), colour=colour(stream)).split("\n"):
-        start, words, end = COLOURED.findall(line)[0]
-        is_kept = not stream.isatty() or " --" in line or (start and words.startswith(MARK))
-        indent = len(words) - len(words.lstrip(" "))
-        at_words.subsequent_indent = " " * 2 * indent
-        shown = line if is_kept else f"{start}{at_words.fill(words)}{end}"
-        print(_linked(shown, pages), file=stream)
+    lines = terminal_lines(text.removesuffix("\n"), colour=colour(stream)).split("\n")
+    broken = "\n".join(part for line in lines for part in within(line, table_width(stream)))
+    # A break may put a word to the start of a line, where a runner would read it as a command.
+    for line in terminal_lines(broken, colour=colour(stream)).split("\n"):
+        print(_linked(line, pages), file=stream)
+
+
+def within(line: str, width: int) -> Iterator[str]:
+    """Break a line between words, or a longer word. Backslashes join the lines of a shell command again."""
+    begun = START.match(line)
+    indent = " " * min(len(begun[1]) if begun else 0, width // 2)
+    shown, used, is_command = "", 0, False
+    for coloured, space, word in PIECE.findall(line):
+        rest = space + word
+        if used + len(rest) > width - len(CONTINUED) * is_command and used and len(indent + word) <= width:
+            yield shown + CONTINUED * is_command
+            shown, used, rest = indent, len(indent), word
+        while used + len(rest) > width:
+            yield shown + rest[: width - used]
+            shown, used, rest = indent, len(indent), rest[width - used :]
+        shown, used = shown + coloured + rest, used + len(rest)
+        is_command = (is_command or word == COMMAND) and not word.endswith(ENDS_COMMAND)
+    yield shown
 
 
 def _linked(line: str, pages: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 MOST_POINTS = 16
 FEWEST_POINTS = 3
+FEWEST_CUT: Final = 20  # of fewer samples, one is more than 5%
 PLOT_WIDTH: Final = 56
 PLOT_HEIGHT: Final = 6
 
@@ -56,6 +57,24 @@ def strips(sides: Sequence[Sequence[float]], *, width: int = 40) -> list[str]:
         "".join(_LEVELS[max(0, round(count[i] / top * 8) - 1)] if count[i] else " " for i in range(width))
         for count, top in zip(counts, tops, strict=True)
     ]
+
+
+def without_extremes(sides: Sequence[Sequence[float]]) -> Sequence[Sequence[float]]:
+    """Leave out what is beyond the 1st and 99th percentile of its side, if the rest then has twice the room.
+
+    Sides are sorted. Short ones are kept whole.
+    """
+    inner = [
+        side[math.ceil(0.01 * (len(side) - 1)) : math.floor(0.99 * (len(side) - 1)) + 1]
+        if len(side) >= FEWEST_CUT
+        else side
+        for side in sides
+    ]
+    return inner if 2 * _span(inner) < _span(sides) else sides
+
+
+def _span(sides: Sequence[Sequence[float]]) -> float:
+    return max(side[-1] for side in sides) - min(side[0] for side in sides)
 
 
 def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, width: int, height: int) -> list[str]:

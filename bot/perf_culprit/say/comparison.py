@@ -11,7 +11,7 @@ from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey
 from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, untraced, where_to_look
-from perf_culprit.say.charts import strips
+from perf_culprit.say.charts import strips, without_extremes
 from perf_culprit.say.document import (
     NOTHING,
     Bullets,
@@ -270,20 +270,27 @@ FEWEST_DRAWN: Final = 5
 def _samples(sections: Sections) -> Iterator[Figure]:
     lines = tuple(line for finding in sections.changed[:DRAWN_FINDINGS] for line in _strips(finding, sections))
     if lines:
-        title = Safe("Samples, from the least to the largest of both sides:")
+        title = Safe("Samples, both sides on one scale:")
         yield Figure(title=title, lines=lines, on_page=False)
 
 
 def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
     """Draw the samples. Empty if they are unknown."""
-    sides = (finding.chart.baseline_samples, finding.chart.target_samples)
-    if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
+    whole = (finding.chart.baseline_samples, finding.chart.target_samples)
+    if min(map(len, whole)) < FEWEST_DRAWN:
+        return
+    sides = without_extremes(whole)
+    drawn = strips(sides)
+    if not drawn:
         return
     ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.metric.unit)
     yield words("• {}", _named(finding, sections))
-    for word, strip, low, high in zip(("before", "after "), drawn, ends[::2], ends[1::2], strict=True):
+    # The samples are thinned out, so their number says nothing, but a share does.
+    left_out = [1 - len(kept) / len(every) for every, kept in zip(whole, sides, strict=True)]
+    for word, strip, low, high, out in zip(("before", "after "), drawn, ends[::2], ends[1::2], left_out, strict=True):
         lowest = "" if low == high else f"{low.number} … "
-        yield words("  {} ▕{}▏ {}{}", Safe(word), Drawn(strip), Safe(lowest), amount(high))
+        beyond = f", {percent(out)} beyond" if out else ""
+        yield words("  {} ▕{}▏ {}{}{}", Safe(word), Drawn(strip), Safe(lowest), amount(high), Safe(beyond))
 
 
 # Results of simulating changed model files. They are separate from the measurements, and fail nothing.

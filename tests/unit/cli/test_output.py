@@ -13,7 +13,7 @@ from perf_culprit.cli.output import Status, say, show
 BOT = Path(perf_culprit.__file__).parent
 
 SENTENCE = "Worst: parse takes 250% longer. Look there first."
-COMMAND = "Again: perf-culprit bisect --good v1.4 --bad main --run ./bench"
+COMMAND = "Again: perf-culprit bisect --good v1.4 --bad main --run './bench --all'"
 ROW = "\x1b[31m• parse  13.9 µs  48.5 µs  +250%  slower\x1b[0m"
 
 
@@ -22,24 +22,44 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_sentence_breaks_between_words_and_a_command_or_coloured_row_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_wider_than_the_screen_and_a_broken_command_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
-    terminal = Terminal()
-    show(f"{SENTENCE}\n\n  name  1\n{COMMAND}\n{ROW}\n", terminal)
-    sentence = ["Worst: parse takes 250%", "longer. Look there first."]
-    assert terminal.getvalue().splitlines() == [*sentence, "", "  name  1", COMMAND, ROW]
+    expected = [
+        "Worst: parse takes 250%",
+        "longer. Look there first.",
+        "",
+        "  name  1",
+        "Again: perf-culprit bisect \\",
+        "--good v1.4 --bad main --run \\",
+        "'./bench --all'",
+        "\x1b[31m• parse  13.9 µs  48.5 µs",
+        "  +250%  slower\x1b[0m",
+        f"- {'x' * 28}",
+        "  xxxx",
+    ]
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        show(f"{SENTENCE}\n\n  name  1\n{COMMAND}\n{ROW}\n- {'x' * 32}\n", stream)
+        assert stream.getvalue().splitlines() == expected
+
+
+def test_a_break_makes_no_command_for_the_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "12")
+    pipe = io.StringIO()
+    show("0123456789 ::debug::x", pipe)
+    assert pipe.getvalue() == "0123456789\n: :debug::x\n"
 
 
 def test_a_coloured_sentence_breaks_and_keeps_its_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     terminal = Terminal()
     show(f"\x1b[1m\x1b[31m  {SENTENCE}\x1b[0m", terminal)
-    lines = ["\x1b[1m\x1b[31m  Worst: parse takes 250%", "    longer. Look there first.\x1b[0m"]
+    lines = ["\x1b[1m\x1b[31m  Worst: parse takes 250%", "  longer. Look there first.\x1b[0m"]
     assert terminal.getvalue().splitlines() == lines
 
 
-def test_what_is_piped_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "30")
+def test_what_is_piped_is_whole_without_a_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     pipe = io.StringIO()
     show(f"{SENTENCE}\n{COMMAND}", pipe)
     assert pipe.getvalue() == f"{SENTENCE}\n{COMMAND}\n"

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from perf_culprit.say.charts import MOST_POINTS, bar, plot, sparkline, strips
+from perf_culprit.say.charts import MOST_POINTS, bar, plot, sparkline, strips, without_extremes
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,14 @@ def test_strips_share_one_axis_whatever_the_sizes_of_the_sides() -> None:
     assert after == " " * 9 + "█"
     assert strips([[1.0, 1.0], [1.0]]) == []
     assert strips([[], [1.0, 2.0]]) == []
+
+
+def test_samples_beyond_the_1st_and_99th_percentile_are_left_out_if_the_others_need_the_room() -> None:
+    calm = [10.0 + i / 100 for i in range(40)]
+    with_pause = [*calm, 90.0]
+    assert without_extremes([calm, with_pause]) == [calm[1:-1], with_pause[1:-1]]
+    assert without_extremes([calm, calm]) == [calm, calm]
+    assert without_extremes([calm[:10], [*calm[:10], 90.0]]) == [calm[:10], [*calm[:10], 90.0]]
 
 
 def test_a_plot_shows_points_and_levels() -> None:

@@ -119,3 +119,14 @@ def test_both_sides_samples_are_drawn_below_the_table_where_they_are_known() -> 
     assert before.endswith("▏ 1.00 … 1.20 ms")
     assert after.endswith("▏ 1.90 … 2.20 ms")
     assert "▕" not in render_text(report(Conclusion.REGRESSION, changed), colour=False, width=80)
+
+
+def test_a_few_samples_far_away_leave_the_others_their_room() -> None:
+    changed = finding("parse", 1.0, 2.0, verdict=Verdict.REGRESSION)
+    before = tuple(1 + i / 100 for i in range(25))
+    drawn = replace(
+        changed, drawn=Drawn(baseline_samples=before, target_samples=(*(x + 0.1 for x in before[1:]), 90.0))
+    )
+    text = render_text(report(Conclusion.REGRESSION, drawn), colour=False, width=80)
+    shown = [line.split("▏ ")[1] for line in text.splitlines() if "▕" in line]
+    assert shown == ["1.01 … 1.23 ms, 8% beyond", "1.12 … 1.34 ms, 8% beyond"]

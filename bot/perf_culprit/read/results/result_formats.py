@@ -26,12 +26,12 @@ from perf_culprit.read.results import (
     whole_systems,
 )
 from perf_culprit.read.results.content import shown
+from perf_culprit.read.results.not_results import known_other
 from perf_culprit.read.results.parsed import ResultReader
-from perf_culprit.read.results.source import Source, has_root
+from perf_culprit.read.results.source import Source
 
 AUTO: Final = "auto"
 # The members that hold the results, in the formats that are JSON objects.
-CATCH2_MARKS: Final = frozenset({"metadata", "test-run"})
 RESULT_LISTS: Final = ("results", "benchmarks", "benches", "Benchmarks", "suites", "files")
 
 COUNTER_READERS: Final = by_id(
@@ -240,17 +240,8 @@ def unknown_format(source: Source) -> DataError:
         root = source.json() if text.startswith(("{", "[")) else None
     except DataError as error:
         return error
-    if isinstance(root, dict) and root.keys() >= CATCH2_MARKS:
-        return source.error(
-            "is Catch2's JSON, in which Catch2 (up to 3.7) writes no benchmarks",
-            "run it with -r xml; its JUnit reporter leaves them out too",
-        )
-    if has_root(source, timers.JUNIT_ROOTS):
-        return source.error(
-            "is JUnit's XML, which says which tests passed and holds no benchmarks",
-            "let the tool write its own format (-r xml of Catch2, --benchmark-json of pytest-benchmark); "
-            "the tool junit takes how long each test took",
-        )
+    if (error := known_other(source, root)) is not None:
+        return error
     if empty := _empty(root):
         return source.error(
             f"{empty}: no benchmark was measured",
