@@ -16,6 +16,7 @@ from perf_culprit.cli.entry import main
 from perf_culprit.measure.processor_time import Meter
 from perf_culprit.measure.worktree_executor import drawn_round
 from perf_culprit.model.run import Execution
+from perf_culprit.model.run_file import decode_run
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository, temporary_folders
@@ -543,3 +544,31 @@ def test_an_interrupt_before_the_first_whole_round_leaves_nothing(
     assert worktrees(repository) == 1
     assert os.listdir(temporary) == []  # noqa: PTH208 - names only
     assert not (tmp_path / "out" / "baseline.json").exists()
+
+
+@pytest.mark.slow  # a process of its own, ended while it measures
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_round_keeps_the_executions_that_ended(
+    repository: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    """The fourth execution waits; the three before are judged, and the next call adds rounds to them."""
+    count, out = tmp_path / "count", tmp_path / "out"
+    run = f"echo x >> {count}; [ $(wc -l < {count}) -ne 4 ] || sleep 60; {RUN}"
+    argv = ["measure", "--repo", str(repository), "--commits", "HEAD~1", "HEAD", "--warmup", "0", "--rounds", "2"]
+    command = [sys.executable, "-m", "perf_culprit", *argv, "--output", str(out), "--run", run]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert becomes(lambda: count.exists() and count.read_text().count("x") == 4)
+    process.send_signal(number)
+    printed, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert b"interrupted in round 1: kept 3 of its 4 executions" in printed
+    assert b"measured 1 of 2 rounds" in printed
+
+    def rounds() -> list[int]:
+        sides = [decode_run((out / f"{name}.json").read_bytes(), place=name) for name in ("baseline", "target")]
+        return sorted(number for side in sides for number in side.benchmarks[0].rounds)
+
+    assert rounds() == [1, 1, 1]
+    again = subprocess.run([*command, "--resume"], check=True, capture_output=True)
+    assert b"measured 2 of 2 rounds" in again.stdout
+    assert rounds() == [1, 1, 1, 2, 2, 2, 2]

@@ -270,7 +270,7 @@ def _part(asked: Measure) -> Part | None:
 def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
     """Measure commits, interleaved, and write one run file for each; the first of several is the baseline.
 
-    If an error or interrupt ends it after the first whole round, the rounds until then are judged.
+    If an error or interrupt ends it after the first round, the rounds until then are judged.
     """
     repository, output = plan.asked.repository, plan.asked.output
     if not plan.is_reached:
@@ -593,18 +593,28 @@ class _Measurement:
         return kept
 
     def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
-        """Measure one round. If an execution fails, nothing of the round is kept."""
+        """Measure one round. If an execution fails, nothing is kept; if it is interrupted, what all sides have."""
         results: dict[str, list[tuple[Path, Run]]] = {side.name: [] for side in sides}
         seconds = dict.fromkeys(results, 0.0)
         seed, number = sides[0].run.seed or 0, sides[0].rounds + 1
-        for side, filler in drawn_round(sides, seed=seed, number=number):
-            self._say(f"{words}: {side.name} {side.commit[:12]}")
-            begun = time.monotonic()
-            place, run = self._executed(workplace, side, names, filler=filler)
-            results[side.name].append((place, self._versioned(side, run)))
-            seconds[side.name] += time.monotonic() - begun
+        interrupt = None
+        try:
+            for side, filler in drawn_round(sides, seed=seed, number=number):
+                self._say(f"{words}: {side.name} {side.commit[:12]}")
+                begun = time.monotonic()
+                place, run = self._executed(workplace, side, names, filler=filler)
+                results[side.name].append((place, self._versioned(side, run)))
+                seconds[side.name] += time.monotonic() - begun
+        except KeyboardInterrupt as error:
+            if not all(results.values()):
+                raise
+            interrupt = error
         for side in sides:
             side.add(results[side.name], seconds=seconds[side.name])
+        if interrupt is not None:
+            kept = sum(map(len, results.values()))
+            self._say(f"interrupted in round {number}: kept {kept} of its {EXECUTIONS * len(sides)} executions")
+            raise interrupt
 
     def _executed(
         self, workplace: Workplace, side: MeasuredSide, names: Sequence[str], *, filler: int
