@@ -572,3 +572,15 @@ def test_an_interrupted_round_keeps_the_executions_that_ended(
     again = subprocess.run([*command, "--resume"], check=True, capture_output=True)
     assert b"measured 2 of 2 rounds" in again.stdout
     assert rounds() == [1, 1, 1, 2, 2, 2, 2]
+
+
+def test_it_says_that_uncommitted_changes_are_not_measured(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warning = "not measured: uncommitted changes (value); --commits HEAD . compares them"
+    (repository / "value").write_text("a different one\n")
+    assert measure(repository, "--rounds", "1") == 0
+    assert warning in capsys.readouterr().err
+    for commits in (("HEAD~2", "HEAD~1"), ("HEAD", ".")):
+        assert measure(repository, "--rounds", "1", commits=commits) in {0, 3}
+        assert warning not in capsys.readouterr().err

@@ -276,6 +276,7 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
     if not plan.is_reached:
         return _unmeasured(_sides(plan, config), config)
     measurement = _Measurement(_sides(plan, config), plan, config, say)
+    _say_uncommitted(plan, say)
     fault: BotError | KeyboardInterrupt | None = None
     try:
         with this_machine(
@@ -294,6 +295,16 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
         fault = error
         measurement.write()
     return measurement.measured(fault=fault)
+
+
+def _say_uncommitted(plan: MeasurePlan, say: Say) -> None:
+    """Warn of changes in the checkout whose commit is measured."""
+    repository = plan.asked.repository
+    head = git.find_commit(repository, "HEAD")
+    if plan.variants or head not in [git.find_commit(repository, revision) for revision in plan.asked.commits]:
+        return
+    if head is not None and (names := git.uncommitted_files(repository, head)):
+        say(f"not measured: uncommitted changes ({listed(names, most=3)}); --commits HEAD {WORKING_TREE} compares them")
 
 
 def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measured:

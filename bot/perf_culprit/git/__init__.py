@@ -2,7 +2,8 @@
 
 `command` runs git and handles secrets and errors. `credentials` passes tokens. `revisions` has questions about commits,
 and worktrees. `diffs` has differences between commits, and sizes of objects. `objects` fetches, pushes and creates
-objects. Callers write `from perf_culprit import git` and `git.merge_bases(...)`.
+objects. `uncommitted` compares a checkout with its commit. Callers write `from perf_culprit import git` and
+`git.merge_bases(...)`.
 """
 
 from perf_culprit.git.command import IN_A_DATABASE, OTHER_HASHES, GitError, Remote, run_git
@@ -71,6 +72,7 @@ from perf_culprit.git.revisions import (
     working_tree,
     worktrees,
 )
+from perf_culprit.git.uncommitted import uncommitted_files
 from perf_culprit.model.run import FULL_HASH
 
 
