@@ -1,7 +1,8 @@
 """Reads nyrkio/benchzoo's result files with the product, and checks what was read against the files themselves.
 
-`python -m tests.support.foreign_results FOLDER`, where FOLDER is its `tests/data`, at commit 77bf382. The checks share
-no code with the readers: they know what the zoo's four benchmarks do, and look for each number in the file's text.
+`python -m tests.support.foreign_results FOLDER [--write]`, where FOLDER is its `tests/data`, at commit 77bf382. The
+checks share no code with the readers: they know what the zoo's four benchmarks do, and look for each number in the
+file's text. `--write` makes the table of the documentation again.
 """
 
 import re
@@ -14,6 +15,10 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Run
 from perf_culprit.read.results.collect import collect
 
+ROOT: Final = Path(__file__).parents[2]
+PAGE: Final = ROOT / "docs" / "evidence" / "foreign-results.md"
+# The files that are kept here; the collection has seven larger ones.
+KEPT: Final = ROOT / "tests" / "golden" / "benchzoo"
 LEAST_READ: Final = 70
 # benchmark1 sleeps 2.15 s; benchmark4 2.15 s, and 1 s less or more in some months. All others take less.
 SLEEP_S: Final = {"1": (2.15,), "4": (1.15, 2.15, 3.15)}
@@ -117,19 +122,37 @@ def faults_of_set(run: Run) -> list[str]:
     return faults
 
 
-def main(folder: Path) -> int:
-    outcomes = [outcome(path, folder) for path in sorted(folder.rglob("*")) if path.is_file()]
-    for each in outcomes:
+def outcomes(folder: Path) -> list[Outcome]:
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "README.md"]
+    return [outcome(path, folder) for path in files]
+
+
+def row(each: Outcome) -> str:
+    """A row of the table in the documentation."""
+    folder, file = each.file.split("/", 1)
+    metrics = f"{each.metrics} metric{'s' if each.metrics != 1 else ''}"
+    return (
+        f"| `{file}` | {folder.removesuffix('-output')} | {f'refused: it {each.reason}' if each.reason else metrics} |"
+    )
+
+
+def main(folder: Path, *, is_written: bool) -> int:
+    every = outcomes(folder)
+    for each in every:
         result = each.reason or f"{each.metrics} metrics" + "".join(f"\n    MISREAD {fault}" for fault in each.faults)
         sys.stdout.write(f"{'refused' if each.reason else 'read':8}{each.file}: {result}\n")
-    read = [each for each in outcomes if not each.reason]
+    read = [each for each in every if not each.reason]
     misread = [each for each in read if each.faults]
-    refused = len(outcomes) - len(read)
-    sys.stdout.write(f"{len(outcomes)} files: {len(read)} read, {refused} refused, {len(misread)} misread\n")
+    counts = f"{len(every)} files: {len(read)} read, {len(every) - len(read)} refused, {len(misread)} misread"
+    sys.stdout.write(f"{counts}\n")
+    if is_written:
+        before = PAGE.read_text(encoding="utf-8").split("\n## The files\n")[0]
+        table = "\n".join(("| file | tool | outcome |", "|---|---|---|", *map(row, every)))
+        PAGE.write_text(f"{before}\n## The files\n\n{counts}.\n\n{table}\n", encoding="utf-8")
     return 0 if len(read) >= LEAST_READ and not misread else 1
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+    if len(sys.argv) < 2 or not Path(sys.argv[1]).is_dir():
         sys.exit("skipped: name the folder tests/data of a clone of nyrkio/benchzoo")
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), is_written="--write" in sys.argv))

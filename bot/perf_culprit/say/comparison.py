@@ -466,6 +466,9 @@ def _origin(options: PageOptions, verb: str) -> Iterator[Text]:
 
 def _ends(report: Report, options: PageOptions) -> Iterator[Text]:
     url = options.repository_url
+    if report.base_commit and report.base_commit == report.target_commit:
+        yield words("base and head are one commit, {}: what differs is the machine's", Commit(report.base_commit, url))
+        return
     if report.base_commit:
         base = words("base {}", Commit(report.base_commit, url))
         yield words("{} ({})", base, Name(report.reference)) if report.reference else base

@@ -130,3 +130,10 @@ def test_a_few_samples_far_away_leave_the_others_their_room() -> None:
     text = render_text(report(Conclusion.REGRESSION, drawn), colour=False, width=80)
     shown = [line.split("▏ ")[1] for line in text.splitlines() if "▕" in line]
     assert shown == ["1.01 … 1.23 ms, 8% beyond", "1.12 … 1.34 ms, 8% beyond"]
+
+
+def test_one_commit_on_both_sides_is_told() -> None:
+    one = replace(REPORT, base_commit="a" * 40, target_commit="a" * 40)
+    told = "base and head are one commit, aaaaaaa: what differs is the machine's"
+    assert told in render_text(one, colour=False, width=120)
+    assert told not in render_text(replace(one, target_commit="b" * 40), colour=False, width=120)
