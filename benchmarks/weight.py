@@ -1,4 +1,4 @@
-"""What an installation weighs: the megabytes of each distribution that perf-culprit needs, with the given extras.
+"""The weight of an installation: megabytes of each distribution that it needs, with the given extras.
 
     python -m benchmarks.weight [EXTRA ...]
 
@@ -16,17 +16,17 @@ OWN = "perf-culprit"
 
 def needed(extras: frozenset[str]) -> dict[str, Distribution]:
     """Return what an installation with these extras has, by name, without perf-culprit itself."""
-    found: dict[str, Distribution] = {}
+    packages: dict[str, Distribution] = {}
     waiting = [(OWN, extras)]
     while waiting:
         name, wanted = waiting.pop()
         for requirement in map(Requirement, distribution(name).requires or ()):
             key, marker = canonicalize_name(requirement.name), requirement.marker
             is_needed = marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *wanted))
-            if is_needed and key not in found:
-                found[key] = distribution(key)
+            if is_needed and key not in packages:
+                packages[key] = distribution(key)
                 waiting.append((key, frozenset(requirement.extras)))
-    return found
+    return packages
 
 
 def megabytes(package: Distribution) -> float:

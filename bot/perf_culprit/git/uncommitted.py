@@ -1,4 +1,4 @@
-"""Which files of a checkout differ from its commit, without the programs that the checkout names."""
+"""Differences between a checkout and its commit, found without the programs that the checkout names."""
 
 import os
 import struct

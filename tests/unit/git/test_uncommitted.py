@@ -1,4 +1,4 @@
-"""Which files of a checkout differ from its commit: found without a filter, and silent where that is not certain."""
+"""Files of a checkout that differ from its commit are found without a filter."""
 
 import os
 from pathlib import Path

@@ -192,12 +192,7 @@ def _nyrkio_entries(source: Source) -> Iterator[JsonValue]:
     if not source.text().lstrip().startswith("{"):
         yield from source.root().elements()
         return
-    for number, line in enumerate(source.text().splitlines(), start=1):
-        if line.strip():
-            place = f"{source.place}:{number}"
-            if isinstance(entry := load_json(line, place), DataError):
-                raise DataError(entry.message, place=place, next_step=entry.next_step)
-            yield JsonValue(entry, place)
+    yield from source.json_lines()
 
 
 def _read_nyrkio(source: Source) -> Parsed:

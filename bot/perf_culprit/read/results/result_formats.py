@@ -22,6 +22,7 @@ from perf_culprit.read.results import (
     python_benchmarks,
     rust_benchmarks,
     timers,
+    tool_histories,
     valgrind_counts,
     whole_systems,
 )
@@ -78,6 +79,7 @@ READERS: Final = by_id(
         commit_series.PERFHERDER,
         commit_series.SKIA_PERF,
         commit_series.NYRKIO,
+        tool_histories.SANDMARK,
         bencher.BENCHER_PERF,
         timers.HYPERFINE,
         timers.HYPERFINE_CSV,
@@ -151,6 +153,7 @@ READERS: Final = by_id(
         timers.PYTEST_DURATIONS,
         timers.GNU_TIME,
         timers.SHELL_TIME,
+        tool_histories.GIT_PERF,
         commit_series.OTAVA_CSV,
         commit_series.OTAVA_CSV_SMALLER,
         commit_series.OTAVA_CSV_BIGGER,

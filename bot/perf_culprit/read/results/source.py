@@ -116,6 +116,15 @@ class Source:
         names = [name for name in RESULT_LISTS if isinstance(self.member(name), list)]
         return self.root().at(names[0]) if names else None
 
+    def json_lines(self) -> Iterator[JsonValue]:
+        """Yield the JSON value of each line that has one; raise DataError with the line's number."""
+        for number, line in enumerate(self.text().split("\n"), start=1):
+            if line.strip():
+                place = f"{self.place}:{number}"
+                if isinstance(entry := load_json(line, place), DataError):
+                    raise DataError(entry.message, place=place, next_step=entry.next_step)
+                yield JsonValue(entry, place)
+
     def error(self, message: str, next_step: str, *, line: int | None = None) -> DataError:
         """Return the error for the file or one line of it."""
         return DataError(message, place=self.place if line is None else f"{self.place}:{line}", next_step=next_step)
