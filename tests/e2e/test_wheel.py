@@ -80,6 +80,17 @@ def test_a_project_with_packages_of_those_names_runs_its_tests_and_ours(built: P
     assert "benchmark" in run(programs / "python", "-P", "-m", "perf_culprit", *same, cwd=tmp_path)
 
 
+def test_a_folder_of_wheels_is_enough_without_an_index(built: Path, tmp_path: Path) -> None:
+    """The commands of docs/how-to/without-internet.md; ours comes from `built`, as it may not be published yet."""
+    pip = (sys.executable, "-m", "pip")
+    run(*pip, "download", "perf-culprit", "--dest", "wheelhouse", "--find-links", built, "--quiet", cwd=tmp_path)
+    run(sys.executable, "-m", "venv", "--without-pip", "venv", cwd=tmp_path)
+    offline = (*pip, "--python", "venv/bin/python", "install", "--no-index", "--find-links", "wheelhouse")
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
+    run(*offline, "--quiet", "--no-compile", "perf-culprit", cwd=tmp_path, more=nowhere)
+    assert __version__ in run(tmp_path / "venv" / "bin" / "perf-culprit", "--version", cwd=tmp_path)
+
+
 def test_it_says_its_version(built: Path, tmp_path: Path) -> None:
     assert __version__ in run(built / "venv" / "bin" / "perf-culprit", "--version", cwd=tmp_path)
 

@@ -48,6 +48,10 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     ),
     "perf-culprit changes results.csv": "tests/unit/test_changes.py",
     "perf-culprit record run.json": "tests/integration/test_history_contract.py",
+    "pip download perf-culprit --dest wheelhouse": "tests/e2e/test_wheel.py",
+    "pip install --no-index --find-links wheelhouse perf-culprit": "tests/e2e/test_wheel.py",
+    "perf-culprit measure --commits main HEAD --run 'PYTHONPATH=. python \"$BENCHMARKS/run.py\"'"
+    " --environment BENCHMARKS --output out": "tests/integration/test_measure.py",
     "perf-culprit import data.js --dry-run": "tests/integration/test_import.py",
     "perf-culprit import data.js": "tests/integration/test_import.py",
     "perf-culprit import .asv/results": "tests/integration/test_import.py",

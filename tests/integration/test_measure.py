@@ -584,3 +584,15 @@ def test_it_says_that_uncommitted_changes_are_not_measured(
     for commits in (("HEAD~2", "HEAD~1"), ("HEAD", ".")):
         assert measure(repository, "--rounds", "1", commits=commits) in {0, 3}
         assert warning not in capsys.readouterr().err
+
+
+def test_benchmarks_of_another_folder_measure_both_commits(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither commit has the benchmark (docs/how-to/benchmarks-elsewhere.md)."""
+    benchmarks = repository.parent / "benchmarks"
+    benchmarks.mkdir()
+    (benchmarks / "run.py").write_text("from pathlib import Path\nprint(int(Path('value').read_text()) * 1000)\n")
+    monkeypatch.setenv("BENCHMARKS", str(benchmarks))
+    run = f'PYTHONPATH=. {sys.executable} "$BENCHMARKS/run.py"'
+    assert measure(repository, "--rounds", "2", "--environment", "BENCHMARKS", run=run) == 0
+    samples = [set(written(repository, name)["benchmarks"][0]["samples"]) for name in ("baseline", "target")]
+    assert samples == [{1_000_000.0}, {1_600_000.0}]

@@ -71,7 +71,7 @@ T = TypeVar("T", ChangePoint, SeriesAlarm)
 
 
 def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newest: int = 0) -> bytes:
-    """Encode the changes. docs/detectors/change-point.md describes the fields. `newest`: the number of rows to add."""
+    """Encode the changes. docs/evidence/change-point.md describes the fields. `newest`: the number of rows to add."""
     columns = [_column(entry, labels) for entry in judged]
     data = {"format": FORMAT, "version": VERSION, "columns": columns}
     for column, entry in zip(columns, judged if newest else (), strict=False):
