@@ -15,7 +15,7 @@ from perf_culprit.say.comparison import PageOptions, comparison_document
 from perf_culprit.say.document import Fold, Picture
 from perf_culprit.say.finding_tables import VERDICT_WORDS, before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison
-from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, fill, inline_data, plain
+from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, clean, fill, inline_data, plain, repository_name
 from perf_culprit.say.numbers import percent, shown_unit
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_html import html_of, page
@@ -30,7 +30,8 @@ def render_html(
     options: PageOptions | None = None,
 ) -> str:
     """Render the comment, and below it every benchmark. `history` has the change points of findings' `series`."""
-    document, scripts = comparison_document(report, options or PageOptions()), []
+    options = options or PageOptions()
+    document, scripts = comparison_document(report, options), []
     body = html_of(document)
     if report.diagnosis is not None:
         folds = (node for node in document.nodes if isinstance(node, Fold))
@@ -40,7 +41,15 @@ def render_html(
     if report.findings:
         body = Safe(body + explorer_section(report, history or {}))
         scripts.append("explorer.js.j2")
-    return page(body, title="report", scripts=scripts)
+    return page(body, title=_tab(options), scripts=scripts)
+
+
+def _tab(options: PageOptions) -> str:
+    """Name the browser's tab after the repository, whose beginning is all that fits."""
+    if options.repository_url is None:
+        return "report"
+    number = "" if options.pull_request is None else f" #{options.pull_request}"
+    return f"{escape(clean(repository_name(options.repository_url)))}{number}, report"
 
 
 def flame_page(comparison: TreeComparison) -> str:

@@ -9,6 +9,7 @@ from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.series import Version
 from perf_culprit.say.call_tree_pictures import pictured, tree_list
+from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.report_page import render_html
 from perf_culprit.say.series_text import releases_page
 from tests.support.diagnosed_reports import diagnosis
@@ -27,6 +28,12 @@ def test_page_shows_the_comment_and_every_finding_without_resources() -> None:
     data = re.search(r'class="explorer-data">(.*?)</script>', page, re.DOTALL)
     assert data is not None
     assert [row[0] for row in json.loads(data[1])["rows"]] == [one.key.benchmark for one in REPORT.findings]
+
+
+def test_the_tab_begins_with_the_repository() -> None:
+    options = PageOptions(repository_url="https://github.com/octo/<b>", pull_request=12)
+    assert "<title>octo/&lt;b&gt; #12, report · Perf Culprit</title>" in render_html(REPORT, options=options)
+    assert "<title>report · Perf Culprit</title>" in render_html(REPORT)
 
 
 def test_a_report_without_findings_runs_no_script() -> None:
