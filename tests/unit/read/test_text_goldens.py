@@ -42,6 +42,7 @@ PHPBENCH_TABLE = """\
 """.encode()
 
 
+SANDMARK = f"sandmark/20260105_003000/{'1' * 40}/5.3.0+trunk+sequential_1.orun.summary.bench"
 FILES = (
     ("bencher_text", golden("criterion/bencher_0.5.txt")),
     ("bencher_text", golden("criterion/bencher_0.8.txt")),
@@ -55,6 +56,8 @@ FILES = (
     ("benchmarkdotnet_csv", golden("benchmarkdotnet/report.csv")),
     ("benchmarkdotnet_text", golden("benchmarkdotnet/report.txt")),
     ("nyrkio", golden("nyrkio/lines.ndjson")),
+    ("git_perf", f"{'1' * 40}\n0\x1crun\x1c1700000000.0\x1c12.5\x1cos=linux\n\n".encode()),
+    ("sandmark", golden(SANDMARK)),
     ("mitata_text", golden("mitata/groups-0.1.txt")),
     ("mitata_text", golden("mitata/groups.txt")),
     ("vitest_text", golden("vitest/bench-4.txt")),
@@ -144,6 +147,8 @@ HEADER = "benchmark name          samples       iterations    estimated\n-------
 
 # Beginnings of patterns that never come to an end. Each is repeated up to SIZE.
 HOSTILE = {
+    "git_perf": (f"{'1' * 40}\n", f"{'1' * 40}\n0\x1ca\x1c1\x1c2\n", "0\x1ca\x1c1\x1c2\n", "1\x1c", "\x1c"),
+    "sandmark": ('{"name":', '{"name":"a","command":"b"}\n', "{\n", "[" * 99),
     "asv_text": (
         "[50.00%] ··· ",
         "[50.00%] ··· a  1",

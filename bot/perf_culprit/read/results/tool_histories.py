@@ -67,6 +67,12 @@ def _read_notes(source: Source) -> tuple[Parsed, ...]:
     return tuple(sorted(runs, key=lambda run: run.time or datetime.min.replace(tzinfo=UTC)))
 
 
+def _read_newest_note(source: Source) -> Parsed:
+    if not (runs := _read_notes(source)):
+        raise source.error("holds no measurement of git-perf", "print the notes as docs/formats.md shows")
+    return newest(runs)
+
+
 def _noted(source: Source, commit: str | None, lines: list[str]) -> Iterator[Parsed]:
     """Yield the run of a commit that has measurements."""
     read = [_measurement(line) for line in lines]
@@ -97,7 +103,7 @@ GIT_PERF = ResultReader(
     description="git-perf's notes, as git log prints them",
     example="git log --notes=refs/notes/perf-v3 --format=%H%n%N > notes.txt",
     matches=lambda source: NOTE.search(source.head()) is not None,
-    read=lambda source: newest(_read_notes(source)),
+    read=_read_newest_note,
     read_history=_read_notes,
 )
 
