@@ -7,6 +7,7 @@ Compiled Python files are not counted, because the first start writes them.
 
 import sys
 from importlib.metadata import Distribution, distribution
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -31,7 +32,7 @@ def needed(extras: frozenset[str]) -> dict[str, Distribution]:
 
 def megabytes(package: Distribution) -> float:
     files = [file for file in package.files or () if "__pycache__" not in file.parts]
-    return sum(path.stat().st_size for path in (file.locate() for file in files) if path.is_file()) / 1e6
+    return sum(path.stat().st_size for path in (Path(file.locate()) for file in files) if path.is_file()) / 1e6
 
 
 def main() -> None:
