@@ -55,7 +55,8 @@ def _measurement(line: str) -> _Measurement | None:
 
 def _read_notes(source: Source) -> tuple[Parsed, ...]:
     runs: list[Parsed] = []
-    commit, lines = None, []
+    commit: str | None = None
+    lines: list[str] = []
     # Not splitlines, for which the separator ends a line.
     for line in [*source.text().split("\n"), ""]:
         if (full := full_hash(line)) is not None:
