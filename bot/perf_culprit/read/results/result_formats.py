@@ -243,8 +243,8 @@ def unknown_format(source: Source) -> DataError:
         root = source.json() if text.startswith(("{", "[")) else None
     except DataError as error:
         return error
-    if (error := known_other(source, root)) is not None:
-        return error
+    if (other := known_other(source, root)) is not None:
+        return other
     if empty := _empty(root):
         return source.error(
             f"{empty}: no benchmark was measured",
