@@ -16,8 +16,7 @@ from perf_culprit.model.dispatch import Bisection, ByTime
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Argument, Reason, SearchReason, because
-from perf_culprit.search.added_budget import with_budget
-from perf_culprit.search.search import Search
+from perf_culprit.search.search import Search, with_budget
 
 SHOWN_COMMIT: Final = 7
 PAIR_EXECUTIONS: Final = 100  # executions of the commit that counts name and its parent

@@ -61,9 +61,8 @@ from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.run import NO_COST, Direction, Metric, MetricKey, Run
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import machine_environment
-from perf_culprit.search.added_budget import with_budget
-from perf_culprit.search.expected_cost import executions_for, forecast
-from perf_culprit.search.search import Search
+from perf_culprit.search.cost import executions_for, forecast
+from perf_culprit.search.search import Search, with_budget
 from perf_culprit.store.opening import open_history
 
 # A bisection on this machine: the same controller as on other machines, with a file instead of the branch.

@@ -33,7 +33,7 @@ from perf_culprit.say.bisection_exports import git_run_script
 from perf_culprit.say.bisection_steps import plan_text, progress_line
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.search.added_budget import UNFINISHED
+from perf_culprit.search.search import UNFINISHED
 
 TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
 FEW_EXECUTIONS: Final = 24  # executions of both ends by time, before anything is counted

@@ -10,9 +10,9 @@ from perf_culprit.search import further_steps
 from perf_culprit.search.confirmation import confirming_rounds, log_pair
 from perf_culprit.search.cost import entropy_bits, expected_confirmation, expected_executions
 from perf_culprit.search.next_rounds import choose_suspects
-from perf_culprit.search.phases import FIRST_ANALYSIS, LAST_ANALYSIS, advance, convincing
+from perf_culprit.search.phases import LAST_ANALYSIS, advance, convincing
 from perf_culprit.search.search_answer import outcome_of
-from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
+from perf_culprit.search.search_view import FIRST_ANALYSIS, WHOLE_ROUNDS, Standing
 
 __all__ = ["advance", "next_rounds", "partial_outcome", "progress", "suspects"]
 
@@ -57,7 +57,7 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
             stretches = [stretch for stretch in further_steps.stretches(standing) if stretch.open]
             corners = (corner for stretch in stretches for corner in (stretch.low, stretch.high))
             one = _distinct(*_references(standing), *corners)
-            room = further_steps.budget(standing) - standing.fresh_executions
+            room = further_steps.BUDGET - standing.fresh_executions
             return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), MORE_AT_ONCE)
         case Phase.DONE:
             return []
@@ -156,5 +156,5 @@ def _still_to_come(standing: Standing) -> int:
         if under_way:
             return under_way
         commits = next((commits for _, commits in next_rounds(standing, 1)), ())
-        return min(len(commits), max(further_steps.budget(standing) - standing.fresh_executions, 0))
+        return min(len(commits), max(further_steps.BUDGET - standing.fresh_executions, 0))
     return expected_executions(standing)

@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri
+from scipy.special import chdtri, ndtri
 
 from perf_culprit.model.bisection import NEGLIGIBLE
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.hypotheses import Model
 from perf_culprit.search.level_sizes import round_differences
-from perf_culprit.search.noise import UNNAMED
+from perf_culprit.search.noise import QUIET, UNNAMED
 from perf_culprit.search.odds import ODDS_20, ODDS_100, ODDS_1000
 from perf_culprit.search.pair_evidence import DifferenceShape, combined, log_exchange_factors, log_quotient
 from perf_culprit.search.round_samples import Samples, samples_of
@@ -21,16 +21,12 @@ from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 Floats = npt.NDArray[np.float64]
 
 CONFIRM_ROUNDS: Final = 3  # rounds of suspect and parent before a commit is named
-STABLE_ROUNDS: Final = 2  # the same on a stable machine
 QUIET_ROUNDS: Final = 4  # rounds of the ends and of the pair together: with fewer it could be a change of the machine
-EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
 LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are estimated again
 # The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation. This
 # was computed for normal, Laplace, uniform, Student's and two-valued noise. The bound of the width may be smaller by
 # this factor, and remains a 95% bound.
 SAFE_WIDTH: Final = 0.75
-ROOT_TWO: Final = float(np.sqrt(2))
-NORMAL_QUARTILE: Final = 0.6745  # of the standard normal
 
 
 def is_certain(standing: Standing) -> bool:
@@ -78,7 +74,7 @@ def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tupl
     pairs = round_differences(samples, *pair)
     shape_of_pairs = _difference_shape(earlier, candidate)
     exchanged = log_exchange_factors(pairs, shape_of_pairs)
-    if earlier.model.learned_modes is not None:
+    if earlier.model.modes is not None:
         return np.append(exchanged, exchanged[0])
     width = max(SAFE_WIDTH * _pair_bound(earlier.model), UNNAMED * abs(shape_of_pairs.step))
     two_states = not earlier.state.settings.counts and (bool(earlier.named) or earlier.model.log_two_states < ODDS_1000)
@@ -89,7 +85,7 @@ def _pair_bound(model: Model) -> float:
     """Upper 95% bound of the standard deviation of the difference of two executions of one round."""
     ends = round_differences(model.samples.select(model.ends), 0, model.reach.size)
     if model.is_quiet or model.is_stable or ends.size < 2:
-        return ROOT_TWO * model.spread_bound
+        return 2**0.5 * model.spread_bound
     return float(np.sqrt(ends.var() * ends.size / chdtri(ends.size - 1, 0.95)))
 
 
@@ -99,8 +95,8 @@ def confirming_rounds(standing: Standing) -> int:
         return WHOLE_ROUNDS
     model = standing.before_phase.model
     if not model.is_quiet:
-        return WHOLE_ROUNDS if standing.begins_whole else STABLE_ROUNDS if model.is_stable else CONFIRM_ROUNDS
-    if standing.state.settings.counts and model.change > EXACT * model.spread_bound:
+        return WHOLE_ROUNDS if standing.begins_whole or model.is_stable else CONFIRM_ROUNDS
+    if standing.state.settings.counts and model.change > 2 * QUIET * model.spread_bound:
         return 1
     counts = model.samples.counts(model.reach.size + 1)
     return max(QUIET_ROUNDS - int(min(counts[0], counts[-1])), 1)
@@ -132,9 +128,9 @@ def _round_noise(standing: Standing) -> tuple[float, float, float]:
     if modes is not None:
         share = modes.slow_share
         inside = share * modes.slow_sd + (1 - share) * modes.fast_sd
-        return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share)
+        return 2**0.5 * inside, modes.gap, 2 * share * (1 - share)
     ends = standing.samples.select(standing.model.ends)
     pairs = round_differences(ends, 0, standing.reach.size)
     center = float(np.median(pairs)) if pairs.size else 0.0
-    robust = float(np.median(np.abs(pairs - center))) / NORMAL_QUARTILE if pairs.size else 0.0
+    robust = float(np.median(np.abs(pairs - center))) / ndtri(0.75) if pairs.size else 0.0
     return max(robust, 1e-9), 0.0, 0.0

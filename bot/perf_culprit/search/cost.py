@@ -1,21 +1,26 @@
-"""Remaining cost of a search, from its own posterior and the size of the step relative to the noise."""
+"""The cost of a search: before anything is measured, and what remains by its own posterior and noise."""
 
+from dataclasses import dataclass
+from math import ceil, log2
 from typing import Final
 
 import numpy as np
 
-from perf_culprit.model.bisection import Phase, Purpose
+from perf_culprit.model.bisection import CommitRange, Engine, Phase, Purpose, SearchSettings
+from perf_culprit.search.descendants import Reach
 from perf_culprit.search.next_rounds import information_bits
-from perf_culprit.search.search_view import ROUNDS_WITHOUT_ENDS, Standing, executions
+from perf_culprit.search.search_view import FIRST_ANALYSIS, ROUNDS_WITHOUT_ENDS, Standing, executions
+from perf_culprit.search.weighted import tests_left
 
 # Executions of the suspects themselves relative to the bound H / C, as simulated (benchmarks/bisect).
-OVER_THE_BOUND: Final = 1.5
+OVER_THE_BOUND: Final = 1.3
 CONFIRMATION: Final = 12  # executions of suspect and parent that a forecast assumes
-QUIET_CONFIRMATION: Final = 2  # the same on a quiet machine
 KNOWN: Final = 12.0  # executions that the theoretical pace is worth, in addition to those that were made
-QUIET_KNOWN: Final = 3.0  # the same if an execution halves the range, so that slow progress shows a problem
-SLOWEST: Final = 0.01  # as a share of the theoretical pace
 STOP_BITS: Final = 3.0  # bits between a posterior of one half and the one that stops the search
+# Size of the step relative to the standard deviation of one execution: clearly visible, and hidden in its noise.
+CLEAR: Final = 4.0
+HIDDEN: Final = 1.0
+ENDS: Final = 4  # executions of the ends until a change is likely, on one machine; by counts, with the confirmation
 
 
 def entropy_bits(standing: Standing) -> float:
@@ -34,7 +39,7 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
         d_prime += float(2 / np.sqrt(max(int(model.ends.sum()), 1)))
     bits = entropy_bits(standing)
     if model.is_quiet:
-        return int(np.ceil(bits / _pace(standing, information_bits(d_prime), bits))) + QUIET_CONFIRMATION
+        return int(np.ceil(bits / _pace(standing, information_bits(d_prime), bits))) + CONFIRMATION // 6
     # On a stable machine both ends are measured only in every fourth round.
     per_ends = standing.state.settings.suspects_per_round + (ROUNDS_WITHOUT_ENDS if model.is_stable else 0)
     confirmation = CONFIRMATION // 3 if model.is_stable else CONFIRMATION
@@ -53,8 +58,9 @@ def _pace(standing: Standing, theory: float, bits: float) -> float:
     searched = {job.id for job in standing.state.jobs if job.purpose is Purpose.SEARCH}
     spent = executions(tuple(result for result in standing.state.results if result.job_id in searched))
     gained = max(float(np.log2(standing.reach.size)) - bits, 0.0)
-    assumed = QUIET_KNOWN if standing.model.is_quiet else KNOWN
-    return max((assumed * theory + gained) / (assumed + spent), SLOWEST * theory)
+    # If an execution halves the range, slow progress soon shows a problem.
+    assumed = KNOWN / 4 if standing.model.is_quiet else KNOWN
+    return (assumed * theory + gained) / (assumed + spent)
 
 
 def _missing_bits(standing: Standing) -> float:
@@ -68,10 +74,53 @@ def _missing_bits(standing: Standing) -> float:
 def expected_confirmation(standing: Standing, *, log_e: float, convincing: float, per_round: int) -> int:
     """Executions until the rounds' evidence reaches `convincing`, at their pace so far.
 
-    Without rounds, the pace of a pair is ln 2 times the capacity of one execution at sqrt(2) d' (exchange.py). It
+    Without rounds, the pace of a pair is ln 2 times the capacity of one execution at sqrt(2) d' (`pair_evidence`). It
     counts as three rounds.
     """
     prior_rounds, rounds = 3, standing.fresh_rounds
     pace = float(np.log(2)) * information_bits(float(np.sqrt(2)) * standing.model.d_prime)
     pace = max((prior_rounds * pace + log_e) / (prior_rounds + rounds), 0.05)
     return per_round * max(int(np.ceil((convincing - log_e) / pace)), 1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """Executions for a step of four standard deviations of one execution, and for a step of one.
+
+    With the weighted engine both are equal. `tests` is the number of its tests: of the bad end, of commits before it,
+    and of the last one next to its parent.
+    """
+
+    clear: int
+    hidden: int
+    tests: int | None = None
+
+
+def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
+    if settings.engine is Engine.WEIGHTED:
+        left = np.ones(len(commit_range.commits), dtype=np.bool_)
+        left[list(commit_range.unchanged)] = False
+        usable = np.ones(left.size + 1, dtype=np.bool_)
+        tests = 2 + tests_left(Reach(commit_range), usable, left) + bool(commit_range.merge_bases)
+        return Forecast(clear=(each := 2 * settings.repetitions) * tests, hidden=each * tests, tests=tests)
+    return Forecast(
+        clear=executions_for(commit_range, settings, d_prime=CLEAR),
+        hidden=executions_for(commit_range, settings, d_prime=HIDDEN),
+    )
+
+
+def executions_for(commit_range: CommitRange, settings: SearchSettings, *, d_prime: float) -> int:
+    """Predict the executions for a step of `d_prime` standard deviations of one execution.
+
+    Both ends run first, then (log2 N + certainty) / information suspects, each with its share of the ends (BISECT 4).
+    The prior is assumed uniform over the possible culprits, and a single machine stable. With counts any step is clear.
+    """
+    candidates = max(len(commit_range.commits) - len(commit_range.unchanged), 1)
+    bits = log2(candidates)
+    if settings.counts:
+        return ceil(bits) + ENDS
+    suspects = OVER_THE_BOUND * (bits + STOP_BITS) / information_bits(d_prime)
+    per_ends, around = settings.suspects_per_round, 2 * FIRST_ANALYSIS + CONFIRMATION
+    if settings.one_machine:
+        per_ends, around = per_ends + ROUNDS_WITHOUT_ENDS, ENDS + CONFIRMATION // 3
+    return ceil(suspects * (2 + per_ends) / per_ends) + around

@@ -18,8 +18,7 @@ OPEN: Final = 0.25  # a remaining change less probable than this needs no furthe
 LEFT_OVER: Final = 0.99  # probability at which a further step is searched without knowing where
 Z_SURE: Final = 1.645  # standard errors from the limit at which a stretch is decided
 Z_CHANGE: Final = 3.0  # a change this many standard errors large is worth its executions
-LEAST_BUDGET: Final = 30  # executions that a residual check may spend in any search
-LARGEST_BUDGET: Final = 40  # executions of a residual check if the search cost more than that
+BUDGET: Final = 40  # executions that a residual check may spend
 ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
 # Share of the budget for the search of a further step: a confirmed culprit is an answer already.
 SHARE: Final = 0.25
@@ -52,11 +51,6 @@ class Stretch:
             return more > 0
         sharper = float(np.sqrt((self.samples + more) / self.samples))
         return self.distance * sharper >= Z_SURE or self.size * sharper >= Z_CHANGE
-
-
-def budget(standing: Standing) -> int:
-    """Executions that the residual check may spend: as many as the search, or those that a cheap search saved."""
-    return max(min(standing.executions - standing.fresh_executions, LARGEST_BUDGET), LEAST_BUDGET)
 
 
 def stretches(standing: Standing) -> tuple[Stretch, ...]:

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from math import factorial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_culprit.search import pattern_evidence, two_mode_noise
-from perf_culprit.search.multi_step import StepSets, weighed_sets
 from perf_culprit.search.noise import SMALLEST_SPREAD, MachineNoise
 from perf_culprit.search.pair_evidence import log_t
 
@@ -19,6 +20,23 @@ LARGEST_TRIPLE: Final = 12  # number of patterns from which sets of three are fo
 SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # shares of slow executions on a machine in one of two states
 PRICE: Final = float(np.log(0.15 / 0.80))  # logarithm of the price of one more step
 RAMP_PRICE: Final = float(np.log(0.05 / 0.80))  # logarithm of the price of a decay instead of one step
+
+
+@dataclass(frozen=True)
+class StepSets:
+    """`sets` of patterns [s, m] in topological order, and `log_m` [s]: log (prior * m) of each, in any order."""
+
+    sets: Integers
+    log_m: Floats
+
+    @cached_property
+    def log_total(self) -> float:
+        return float(np.logaddexp.reduce(self.log_m)) if len(self.log_m) else -np.inf
+
+    def masses(self, count: int) -> tuple[Floats, ...]:
+        """P(the first, second, … step has each of `count` patterns), if the steps are one of the sets."""
+        weight = np.exp(self.log_m - self.log_total)
+        return tuple(np.bincount(column, weights=weight, minlength=count).astype(np.float64) for column in self.sets.T)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,14 +138,14 @@ class Model(MachineNoise):
         return tuple(steps)
 
     def _sets(self, size: int, among: Integers) -> StepSets:
-        return weighed_sets(
-            self.design,
-            self._patterns[0],
-            self._log_class_prior,
-            size=size,
-            among=among.tolist(),
-            named=self.named_columns,
-        )
+        """Evaluate all sets of `size` of the patterns `among` these, each with all named steps."""
+        sets = np.array(list(combinations(among.tolist(), size)), dtype=np.intp).reshape(-1, size)
+        if not len(sets):
+            return StepSets(sets, np.zeros(0))
+        fixed = np.tile(np.arange(len(self.named)), (len(sets), 1))
+        places = np.hstack([fixed, sets + len(self.named)]).astype(np.intp)
+        log_m = pattern_evidence.log_sets(self.design, np.vstack([self.named_columns, self._patterns[0]]), places)
+        return StepSets(sets, log_m + self._log_class_prior[sets].sum(axis=1) + float(np.log(factorial(size))))
 
     @cached_property
     def _log_counts(self) -> Floats:

@@ -1,4 +1,4 @@
-"""The two modes of a machine, learned from executions of the ends by expectation maximisation (shape.py)."""
+"""The two modes of a machine, learned from executions of the ends by expectation maximisation."""
 
 from dataclasses import replace
 from typing import Final
@@ -21,7 +21,6 @@ PRIOR_WIDTH: Final = 0.35  # relative to the standard deviation of the whole noi
 SMALLEST_FIT: Final = 16  # executions below which no shape is learned
 SMALLEST_SPREAD: Final = 1e-6  # ends that never differ by more are counts, not times: no noise to learn
 STARTS_KEPT: Final = 6  # best solutions, compared with all offsets integrated out
-SETTLED_AFTER: Final = 12  # iterations after which only those continue
 
 
 def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
@@ -97,12 +96,7 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
     offset_sd = np.full((len(slow), 1), spread / 4)
     level = low = share = np.zeros((len(slow), 1))
     in_slow = in_fast = slow
-    for iteration in range(iterations):
-        if iteration == SETTLED_AFTER:
-            best = _likeliest(in_slow + in_fast, offset / offset_sd)
-            slow, step, offset, slow_sd, fast_sd, offset_sd = (
-                part[best] for part in (slow, step, offset, slow_sd, fast_sd, offset_sd)
-            )
+    for _ in range(iterations):
         fast = 1 - slow
         rest = y - step * x - offset @ indicator.T
         share = np.clip(slow.mean(axis=1, keepdims=True), 1.5 / len(y), 1 - 1.5 / len(y))

@@ -14,7 +14,6 @@ from perf_culprit.search.machine_modes import fit_modes, log_bayes_factor
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import Samples
 
-PLAIN: Final = 8.0  # a step this many times the spread of both modes together is also clear in the normal form
 # Possible change by unnamed commits, as a share of the whole change: real ones change a little everywhere.
 UNNAMED: Final = 0.05
 QUIET: Final = 6.0  # a value halfway between fast and slow is then at least 3 standard deviations from both
@@ -44,14 +43,8 @@ class MachineNoise:
         both = ends & np.isin(block, np.intersect1d(block[commit == 0], block[commit == self.reach.size]))
         return ends if self.one_machine or not both.any() else both
 
-    @property
-    def modes(self) -> two_mode_noise.Modes | None:
-        """The learned shape if it helps; None if the modes are so close relative to the step that they are noise."""
-        modes = self.learned_modes
-        return None if modes is None or modes.step > PLAIN * modes.spread else modes
-
     @cached_property
-    def learned_modes(self) -> two_mode_noise.Modes | None:
+    def modes(self) -> two_mode_noise.Modes | None:
         """The learned shape; None while a normal fits as well."""
         rounds, sure = 5, 5
         while rounds <= self.samples.blocks:
@@ -163,7 +156,7 @@ class MachineNoise:
         if not 0 < bad.sum() < samples.count:
             return 0.0
         plain = pattern_evidence.log_difference(samples, bad)
-        if self.learned_modes is None:
+        if self.modes is None:
             return plain
         return float(np.logaddexp(plain, log_bayes_factor(samples.y, bad, samples.block)) - np.log(2))
 

@@ -12,19 +12,19 @@ from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import confirming_rounds, is_certain, is_settled, log_pair
 from perf_culprit.search.cost import expected_executions
-from perf_culprit.search.early_start import QUIET_ANALYSIS, begins_early, is_premature, seems_quiet
 from perf_culprit.search.odds import ODDS_10, ODDS_20, ODDS_100, ODDS_10000
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_answer import conclude, end_to_end, is_refuted, visible_effect
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import FIRST_ANALYSIS, SMALL_RANGE, Standing
 
-FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
+QUIET_ANALYSIS: Final = 2  # executions per end after which a machine is accepted as quiet
+START: Final = 1.0  # log BF at which a search starts; nothing is named before the odds are 20
+CONTRADICTED: Final = -0.1  # log BF; a single execution of each end is no evidence: 0
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60  # rounds after which a suspect is withdrawn
 HARDLY: Final = 0.2  # probability that more executions of the ends decide, below which they stop
-MISJUDGED: Final = 2  # factor by which a search may prove cheaper than uncertain ends suggest
 REFUTED: Final = -2.0  # log e-value at which a suspect is withdrawn
 SETTLED_CONVINCING: Final = 1.5  # if all samples have settled the rest: odds of 4.5
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
@@ -119,6 +119,44 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     return conclude(standing, OutcomeKind.INCONCLUSIVE) if is_over else state
 
 
+def seems_quiet(standing: Standing) -> bool:
+    """Whether the search may start: both ends ran once, and every execution so far lies near one of them.
+
+    The noise is only presumed until there are enough executions; if the presumption fails, the ends run again.
+    """
+    model, counts = standing.model, standing.samples.counts(standing.reach.size + 1)
+    if not counts[0] == counts[-1] == 1 or standing.reach.size <= SMALL_RANGE or standing.state.named:
+        return False
+    if _is_contradicted(standing):
+        return False
+    is_negligible = not reaches(model.change, np.log1p(standing.state.settings.minimum_effect), upwards=True)
+    return (
+        model.is_quiet
+        and not is_negligible
+        and (model.samples_tell or standing.leading[1] < standing.state.settings.stop)
+    )
+
+
+def begins_early(standing: Standing, log_bf: float) -> bool:
+    """Whether to start: a change is likely by the ends, and by all executions."""
+    return min(log_bf, standing.model.log_change) > START
+
+
+def is_premature(standing: Standing) -> bool:
+    """Whether the search started because the machine seemed quiet or a change likely, but this no longer holds."""
+    counts = standing.samples.counts(standing.reach.size + 1)
+    per_end = min(counts[0], counts[-1])
+    if per_end < QUIET_ANALYSIS:
+        return not seems_quiet(standing)
+    # If the ends certainly differ, more of their executions would not help.
+    return _is_contradicted(standing) and standing.model.log_reproduced < ODDS_20
+
+
+def _is_contradicted(standing: Standing) -> bool:
+    """Whether no commit explains the samples better than no change does."""
+    return standing.model.modes is None and standing.model.log_change < CONTRADICTED
+
+
 def _is_in_vain(standing: Standing, per_end: int) -> bool:
     """Whether to stop: measuring to the last analysis will hardly deny the change, nor prove one that can be found.
 
@@ -132,7 +170,7 @@ def _is_in_vain(standing: Standing, per_end: int) -> bool:
     center, spread = abs(whole.center) / whole.spread * np.sqrt(more), np.sqrt(more - 1)
     denied = ndtr((np.sqrt(2 * -ODDS_10 + price) - center) / spread)
     proven = ndtr((center - np.sqrt(2 * ODDS_20 + price)) / spread)
-    is_affordable = expected_executions(standing, optimistic=True) <= MISJUDGED * standing.left
+    is_affordable = expected_executions(standing, optimistic=True) <= standing.left
     return bool(denied + proven * is_affordable < HARDLY)
 
 
@@ -266,7 +304,7 @@ def _residual(standing: Standing) -> SearchState:
         return replace(state, phase=Phase.SEARCH)
     if standing.unseen and standing.left > 0:
         return state
-    room = further_steps.budget(standing) - standing.fresh_executions
+    room = further_steps.BUDGET - standing.fresh_executions
     open_ends = [stretch for stretch in further_steps.stretches(standing) if stretch.open]
     per_round = len({0, standing.reach.size, *(end for stretch in open_ends for end in (stretch.low, stretch.high))})
     if room > 0 and any(stretch.decidable(-(-room // per_round)) for stretch in open_ends):

@@ -16,7 +16,6 @@ CLEAN_MERGE: Final = 1 / 20  # none of its lines differs from every parent
 # Evidence from one execution of each end (docs/evidence/bisection.md: real culprits of nine Python projects). Code
 # outside the functions of an executed file is no evidence.
 EXECUTED_FUNCTION: Final = 8.0
-NOT_EXECUTED: Final = 1 / 8
 CHURN_EXPONENT: Final = 0.3  # per doubling of the changed lines, in natural logarithms
 # Share of the prior that facts do not affect. It limits the cost of wrong facts: log2(1 / 0.1) = 3.3 bits.
 UNIFORM_SHARE: Final = 0.1
@@ -55,7 +54,7 @@ def _of_executed(facts: ChangeFacts) -> float:
     """Odds from execution. Documents have theirs already; a new dependency is executed where its version is named."""
     if facts.executed:
         return EXECUTED_FUNCTION if any(one.function for one in facts.executed) else 1.0
-    return 1.0 if facts.only_documents or facts.changes_dependency else NOT_EXECUTED
+    return 1.0 if facts.only_documents or facts.changes_dependency else 1 / EXECUTED_FUNCTION
 
 
 def prior_by_commit(commit_range: CommitRange, facts: Mapping[str, ChangeFacts]) -> dict[str, float]:

@@ -16,6 +16,8 @@ from perf_culprit.model.bisection import (
     FailureKind,
     Job,
     Outcome,
+    OutcomeKind,
+    Phase,
     Progress,
     Purpose,
     Result,
@@ -29,6 +31,7 @@ from perf_culprit.search.search_view import Standing, phase_start
 
 PLACE: Final = "the bisection"
 MOST_SUSPECTS: Final = 3  # per round
+UNFINISHED: Final = frozenset({OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIVE})
 
 
 class EngineModule(Protocol):
@@ -213,3 +216,16 @@ def _check(settings: SearchSettings) -> None:
         refuse(f"alpha {settings.alpha} is not between 0 and 1")
     if settings.repetitions < 3:
         refuse(f"{settings.repetitions} repetitions tell nothing about the noise")
+
+
+def with_budget(state: SearchState, executions: int) -> SearchState:
+    """Return the search with a larger budget; if it had stopped for the smaller one, it resumes with all its data.
+
+    It restarts at the reproduction, which all the data pass at once if the change was reproduced before.
+    """
+    if executions <= state.settings.budget_executions:
+        return state
+    state = replace(state, settings=replace(state.settings, budget_executions=executions))
+    if state.outcome is None or state.outcome.kind not in UNFINISHED:
+        return state
+    return replace(state, phase=Phase.REPRODUCE, since=0, suspect=None, outcome=None)

@@ -13,6 +13,7 @@ from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import is_certain
 from perf_culprit.search.level_sizes import LEVEL, Size, difference, named_sizes, sizes_of
+from perf_culprit.search.noise import FEW_RESIDUALS
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.other_metrics import REFUTING_ANALYSIS, excludes
 from perf_culprit.search.pattern_evidence import Design, G
@@ -20,7 +21,6 @@ from perf_culprit.search.round_samples import autocorrelation
 from perf_culprit.search.search_view import Standing
 
 LARGEST_SET: Final = 200  # suspects listed in an outcome
-FEWEST_BOUNDED: Final = 4  # executions of the ends: with fewer, the noise estimate is the prior alone
 
 
 def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
@@ -54,7 +54,7 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
         return _culprits(standing, base)
     if standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
         return replace(base, visible_effect=visible_effect(standing))
-    return replace(base, suspects=_suspects(standing), notes=_lost_parent(standing))
+    return replace(base, suspects=_suspects(standing), notes=lost_parent(standing))
 
 
 def _change_of_good(standing: Standing) -> tuple[Reason, ...]:
@@ -68,7 +68,7 @@ def _change_of_good(standing: Standing) -> tuple[Reason, ...]:
     return (because(SearchReason.CHANGE_OF_GOOD, **names, change=change, low=interval.low, high=interval.high),)
 
 
-def _lost_parent(standing: Standing) -> tuple[Reason, ...]:
+def lost_parent(standing: Standing) -> tuple[Reason, ...]:
     suspect = standing.state.suspect
     parent = standing.state.commit_range.outside.get(suspect or "")
     if suspect is None or parent is None or standing.edges(standing.positions[suspect] - 1)[0]:
@@ -122,7 +122,7 @@ def _with_change(standing: Standing, base: Outcome) -> Outcome:
     if not counts[0] or not counts[-1]:
         return base
     change, interval = _change(standing, end_to_end(standing))
-    knows_noise = counts[0] + counts[-1] >= FEWEST_BOUNDED
+    knows_noise = counts[0] + counts[-1] >= FEW_RESIDUALS
     return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
 
 

@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 CRASHES_TO_SKIP: Final = 2
 HARDLY_WORKS: Final = 0.15  # chance to run below which a commit is not tried: between five in a row that failed
 SMALL_RANGE: Final = 8  # up to this size each candidate is measured before an answer: steps may cancel
+FIRST_ANALYSIS: Final = 10  # executions per end before any decision but an early start
 WHOLE_ROUNDS: Final = 2  # rounds of all commits at the start of a small range
 ROUNDS_WITHOUT_ENDS: Final = 3  # consecutive rounds without ends on a stable machine
 LIKELY: Final = 0.8  # posterior from which on a suspect and its parent are the most useful commits

@@ -17,8 +17,7 @@ Integers = npt.NDArray[np.intp]
 
 OUTLIER_SHARE: Final = 0.005  # executions that neither mode explains; limits the weight of one sample
 OUTLIER_SPREADS: Final = 4.0  # their standard deviation, relative to that of the whole noise
-LEVEL_NODES: Final = 9  # of the quadrature over the level
-STEP_NODES: Final = 11  # and over the step
+NODES: Final = 11  # of the quadratures over the level and over the step
 ROOT_TWO_PI: Final = float(np.sqrt(2 * np.pi))
 
 
@@ -131,9 +130,9 @@ def _grid(modes: Modes, references: int, rounds: int) -> tuple[Floats, Floats, F
     per_end = max(references / 2, 2.0)
     level_se = float(np.sqrt(1 / (information * per_end) + modes.offset_sd**2 / rounds))
     step_se = float(np.sqrt(2 / (information * per_end)))
-    level = modes.level + np.linspace(-3, 3, LEVEL_NODES) * level_se
+    level = modes.level + np.linspace(-3, 3, NODES) * level_se
     low = max(modes.step - 3.2 * step_se, 0.02 / np.sqrt(information))
-    step = np.linspace(low, max(modes.step + 3.2 * step_se, low + step_se), STEP_NODES)
+    step = np.linspace(low, max(modes.step + 3.2 * step_se, low + step_se), NODES)
     # The width of one mode is no evidence on the size of a step: a prior of that scale would deny a large one.
     g, log_share = wide_g(modes.step * np.sqrt(information))
     log_prior = log_share + np.log(2 / ROOT_TWO_PI * np.sqrt(information / g)) - step**2 * information / (2 * g)

@@ -22,6 +22,7 @@ from perf_culprit.search.descendants import Reach
 from perf_culprit.search.level_sizes import LEVEL, Floats, Size, mean_difference, round_differences
 from perf_culprit.search.noise import SMALLEST_SPREAD
 from perf_culprit.search.round_samples import samples_of
+from perf_culprit.search.search_answer import lost_parent
 from perf_culprit.search.search_view import Standing
 
 Round = tuple[Purpose, tuple[int, ...]]
@@ -233,10 +234,8 @@ def _answer(standing: Standing, pairs: Sequence[Floats]) -> Outcome:
     """Name the suspect if it is slower than each of its parents; otherwise say what these rounds show."""
     suspect = _suspect(standing)
     if not pairs:
-        lost = standing.state.commit_range.outside[standing.name(suspect + 1)]
-        names = {"commit": standing.short(suspect + 1), "parent": standing.short(standing.with_outside[lost])}
-        note = because(SearchReason.PARENT_LOST, **names)
-        return replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing), notes=(note,))
+        outcome = _outcome(standing, OutcomeKind.SUSPECT_SET)
+        return replace(outcome, suspects=_suspects(standing), notes=lost_parent(standing))
     nearest = min(pairs, key=lambda differences: float(differences.mean()))
     change, interval = _change(standing, nearest)
     name, rounds = standing.short(suspect + 1), len(nearest)

@@ -2,8 +2,7 @@ import pytest
 
 from benchmarks.bisect.machine import chain
 from perf_culprit.model.bisection import CommitRange, Outcome, OutcomeKind, Phase, SearchSettings, SearchState
-from perf_culprit.search.added_budget import with_budget
-from perf_culprit.search.search import Search
+from perf_culprit.search.search import Search, with_budget
 
 RANGE = CommitRange(good="g", bad="c1", commits=("c1",), parents=((),))
 

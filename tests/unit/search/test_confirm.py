@@ -59,6 +59,6 @@ def test_on_a_quiet_machine_the_step_is_taken_as_seen(candidate: int) -> None:
 def test_the_noise_of_a_pair_is_the_robust_one_of_the_ends_within_rounds() -> None:
     measured = searched(ENDS, (Purpose.REPRODUCE, ("c4", "g")), noise=60)
     pairs = [np.log(result.values["c4"][0] / result.values["g"][0]) for result in measured.state.results]
-    robust = np.median(np.abs(pairs - np.median(pairs))) / 0.6745
+    robust = np.median(np.abs(pairs - np.median(pairs))) / 0.674489750196
     assert robust > 0.01
     assert _difference_shape(measured, 1).width == pytest.approx(robust)

@@ -9,11 +9,16 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from perf_culprit.model.bisection import CommitRange, Phase, SearchSettings
-from perf_culprit.search.cost import CONFIRMATION, OVER_THE_BOUND
-from perf_culprit.search.expected_cost import STABLE_ENDS, STABLE_OVER_THE_BOUND, executions_for, forecast
+from perf_culprit.search.cost import (
+    CONFIRMATION,
+    ENDS,
+    OVER_THE_BOUND,
+    executions_for,
+    forecast,
+)
 from perf_culprit.search.next_rounds import information_bits
-from perf_culprit.search.phases import FIRST_ANALYSIS
 from perf_culprit.search.search import Search
+from perf_culprit.search.search_view import FIRST_ANALYSIS
 from tests.support.virtual_searches import NOTHING, planted
 
 
@@ -67,11 +72,11 @@ def test_a_halving_costs_its_suspects_and_their_part_of_the_ends() -> None:
 
     assert per_halving(one_machine=False, suspects_per_round=1) == pytest.approx(OVER_THE_BOUND * 3, rel=1e-3)
     assert per_halving(one_machine=False, suspects_per_round=2) == pytest.approx(OVER_THE_BOUND * 2, rel=1e-3)
-    assert per_halving(suspects_per_round=1) == pytest.approx(STABLE_OVER_THE_BOUND * 1.5, rel=1e-3)
+    assert per_halving(suspects_per_round=1) == pytest.approx(OVER_THE_BOUND * 1.5, rel=1e-3)
     # Certainty costs three halvings once, in addition to the ends and the confirmation.
     several = SearchSettings(one_machine=False, suspects_per_round=3)
-    assert executions_for(line(1), several, d_prime=50) == 2 * FIRST_ANALYSIS + 8 + CONFIRMATION
-    assert executions_for(line(1), SearchSettings(), d_prime=50) == STABLE_ENDS + 6 + CONFIRMATION // 3
+    assert executions_for(line(1), several, d_prime=50) == 2 * FIRST_ANALYSIS + 7 + CONFIRMATION
+    assert executions_for(line(1), SearchSettings(), d_prime=50) == ENDS + 6 + CONFIRMATION // 3
 
 
 def test_of_counts_a_commit_is_a_halving_each() -> None:

@@ -65,7 +65,7 @@ def test_that_the_ends_differ_is_the_mean_of_the_plain_form_and_that_of_the_shap
     ends = noise.samples.select(np.isin(commits, (0, 3)))
     bad = (ends.commit == 3).astype(np.float64)
     expected = pattern_evidence.log_difference(ends, bad)
-    assert (noise.learned_modes is None) is (gap == 0)
+    assert (noise.modes is None) is (gap == 0)
     if gap:
         shaped = log_bayes_factor(ends.y, bad, ends.block)
         assert shaped > expected + 3

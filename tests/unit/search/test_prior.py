@@ -7,7 +7,6 @@ from benchmarks.bisect.machine import chain
 from perf_culprit.model.bisection import ChangeFacts, CommitRange, ExecutedCode, Phase
 from perf_culprit.search.prior import (
     EXECUTED_FUNCTION,
-    NOT_EXECUTED,
     prior_by_commit,
     prior_weights,
 )
@@ -28,7 +27,7 @@ FUNCTION, MODULE = (ExecutedCode("a.py", "parse"),), (ExecutedCode("a.py"),)
         (ChangeFacts(executed=FUNCTION), EXECUTED_FUNCTION),
         (ChangeFacts(executed=(*MODULE, *FUNCTION)), EXECUTED_FUNCTION),
         (ChangeFacts(executed=MODULE), 1.0),
-        (ChangeFacts(executed=()), NOT_EXECUTED),
+        (ChangeFacts(executed=()), 1 / EXECUTED_FUNCTION),
         (ChangeFacts(executed=(), changes_dependency=True), 3.0),
         (ChangeFacts(executed=(), only_documents=True), 1 / 50),
     ],

@@ -8,7 +8,7 @@ import pytest
 from perf_culprit.model.bisection import Engine, Failure, FailureKind, Outcome, OutcomeKind, SearchSettings
 from perf_culprit.model.reason import SearchReason
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
-from perf_culprit.search.expected_cost import forecast
+from perf_culprit.search.cost import forecast
 from perf_culprit.search.search import Search
 from tests.support.virtual_searches import planted
 
