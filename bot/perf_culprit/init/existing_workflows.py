@@ -205,7 +205,8 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     commands = [_native(one, done, repository) for one in ordered]
     rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
     done.unknown += [name for one in ordered if one.source not in rewritten for name in one.step.unknown]
-    done.lacks += [name for one in ordered if one.source not in rewritten for name in one.step.lacks]
+    # What `bencher run` is given concerns its project, not the command.
+    done.lacks += [name for one in ordered if one.source not in (*rewritten, "Bencher") for name in one.step.lacks]
     done.build += [
         placed(part, _within(one, done))
         for command, one in zip(commands, ordered, strict=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from perf_culprit.init.command_lines import CONTROL, logical_lines, measuring_tool
+from perf_culprit.init.command_lines import CONTROL, TALK, logical_lines, measuring_tool
 from perf_culprit.init.repository import Repository
 
 OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
@@ -128,7 +128,7 @@ def _to_file(names: str, program: str, option: str) -> Callable[[Command, Reposi
             parts = re.sub(r"\$\{?\w+\}?", "*", named[1]).rpartition("/")
             return _gathered(command, f"*{parts[0].strip('./')}/{parts[2]}")
         lines = command.text.splitlines()
-        measuring = [i for i, line in enumerate(lines) if program in line and not re.match(r"\s*#", line)]
+        measuring = [i for i, line in enumerate(lines) if program in line and not TALK.search(line)]
         if len(measuring) < 2 or CONTROL.search(command.text) or "\\\n" in command.text:
             return replace(command, text=written(command.text, OUTPUT), output="")
         for number, i in enumerate(measuring, 1):

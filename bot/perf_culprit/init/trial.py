@@ -17,6 +17,7 @@ from perf_culprit.commands.measure_requests import Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, visible
 from perf_culprit.flows.measurement import Tried, try_once
+from perf_culprit.init.command_lines import logical_lines, measuring_tool
 from perf_culprit.init.job_preparation import PIP
 from perf_culprit.init.native_output import TIMER
 from perf_culprit.init.workflow_files import Choice
@@ -137,18 +138,18 @@ class Trials:
         ways = [run for run in dict.fromkeys(_ways(choice)) if (TIMER in run) == is_timed]
         needs = (*choice.needs, *missing(choice))
         if needs and ways:
-            self._say(f"not tried: {_last_line(ways[0])} needs {', '.join(needs)}")
+            self._say(f"not tried: {_shown(ways[0])} needs {', '.join(needs)}")
             self._untried = self._untried or replace(choice, needs=needs)
             return None
         for number, run in enumerate(ways, 1):
             if self.left_minutes * 60 < 1:
-                self._say(f"not tried: {_last_line(run)}; the trial's {self._minutes:g} minutes are over (--minutes)")
+                self._say(f"not tried: {_shown(run)}; the trial's {self._minutes:g} minutes are over (--minutes)")
                 return None
             try:
                 return self._execute(replace(choice, run=run), share=1 / (len(ways) + 1 - number))
             except BotError as error:
                 more = "; --minutes gives the trial more" if "took longer than" in error.message else ""
-                self._say(f"gave no benchmarks: {_last_line(run)}\n   {error.message}{more}\n   {error.next_step}")
+                self._say(f"gave no benchmarks: {_shown(run)}\n   {error.message}{more}\n   {error.next_step}")
         return None
 
     def _execute(self, choice: Choice, *, share: float) -> Trial:
@@ -174,8 +175,10 @@ class Trials:
         return Trial(choice=choice, tried=tried, run=run, build=build)
 
 
-def _last_line(command: str) -> str:
-    return visible(command.splitlines()[-1])
+def _shown(command: str) -> str:
+    """The line that measures, else the last one."""
+    lines = logical_lines(command)
+    return visible(next(filter(measuring_tool, lines), lines[-1]))
 
 
 def _ways(choice: Choice) -> Iterator[str]:

@@ -194,12 +194,9 @@ def _notes(about: Mapping[str, Any]) -> Iterator[str]:
         str(about.get("timeout-minutes", "")),
         _number_of_jobs(_mapping(about.get("strategy")).get("matrix")),
     )
-    if minutes.isdecimal() or number > 1:
-        yield (
-            "their job: "
-            + f"up to {minutes} minutes" * minutes.isdecimal()
-            + (f" in {number} jobs" if number > 1 else "")
-        )
+    parts = [f"up to {minutes} minutes"] * minutes.isdecimal() + [f"in {number} jobs"] * (number > 1)
+    if parts:
+        yield f"their job: {' '.join(parts)}"
     if container := about.get("container"):
         image = container.get("image") if isinstance(container, dict) else container
         yield f"it ran in the container {str(image).partition('@')[0]}; ours runs on the machine itself"

@@ -92,3 +92,18 @@ def test_what_a_dispatch_is_given_by_default_is_no_lack(tmp_path: Path) -> None:
         path.read_text().replace("on: [push]", "on: {workflow_dispatch: {inputs: {what: {default: Parse}}}}")
     )
     assert proposals(look(root))[0][0].run == "go test -bench Parse"
+
+
+def test_what_bencher_is_given_is_not_needed_to_measure(tmp_path: Path) -> None:
+    given = "--token '${{ secrets.T }}' --start-point '${{ github.base_ref }}'"
+    steps = f"- run: bencher run {given} 'go test -bench .'\n"
+    kept, dropped = proposals(look(lay_out(tmp_path, steps)))
+    assert (kept[0].run, dropped) == ("go test -bench .", ())
+
+
+def test_a_line_that_installs_the_tool_gets_no_result_file(tmp_path: Path) -> None:
+    steps = "- run: |\n    uv pip install pytest-benchmark\n    uv run pytest bench --benchmark-only\n"
+    (kept, *_), _ = proposals(look(lay_out(tmp_path, steps)))
+    uv, measuring = kept.run.splitlines()
+    assert uv == "uv pip install pytest-benchmark"
+    assert measuring.endswith('--benchmark-only --benchmark-json="$PERF_CULPRIT_OUTPUT"')

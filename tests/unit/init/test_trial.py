@@ -106,6 +106,8 @@ def test_the_old_job_s_time_is_said(tmp_path: Path) -> None:
     job = "timeout-minutes: 90\nstrategy:\n  matrix: {shard: [1, 2, 3], os: [a, b]}\n"
     (suggestion,), _ = workflow_suggestions(look(lay_out(tmp_path, "- run: go test -bench .\n", job=job)))
     assert "their job: up to 90 minutes in 6 jobs" in suggestion.notes
+    (suggestion,), _ = workflow_suggestions(look(lay_out(tmp_path, "- run: go test -bench .\n", job=job[20:])))
+    assert "their job: in 6 jobs" in suggestion.notes
 
 
 def executed(seconds: float) -> Tried:
