@@ -66,7 +66,6 @@ from perf_culprit.say.sections import (
 
 CATEGORY_LIMIT: Final = 40
 METRIC_LIMIT: Final = 60
-BY_SAMPLE: Final = "anova_by_sample"
 TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,
     Verdict.IMPROVEMENT: Tone.BETTER,
@@ -225,9 +224,9 @@ def certainty_text(finding: Finding) -> str:
         flagged = sum(vote.flagged for vote in votes)
         violated = numbers.percent(finding.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
-    if finding.test == BY_SAMPLE and finding.p_value is not None and finding.baseline and finding.target:
+    if finding.is_by_sample and finding.p_value is not None and finding.baseline and finding.target:
         counts = f"{counted(finding.target.count, 'sample')} against {finding.baseline.count:,}"
-        return f"ANOVA of samples, p {numbers.significant(finding.p_value)}, {counts}"
+        return f"published test, p {numbers.significant(finding.p_value)}, {counts}"
     return _rate_text(finding)
 
 
