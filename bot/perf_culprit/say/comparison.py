@@ -472,7 +472,7 @@ def _source(report: Report) -> str:
         return "no baseline"
     match report.baseline_source:
         case BaselineSource.PAIRED:
-            return "in turn on one machine"
+            return "in turn on one machine" if report.cost else "given as pairs"  # only `measure` states its cost
         case BaselineSource.HISTORY:
             return f"against {counted(report.baseline_runs, 'stored run')}"
         case BaselineSource.FILES:
