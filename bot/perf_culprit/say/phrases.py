@@ -100,6 +100,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Untested.TOO_FEW_FOR_MEDIAN: (
         "too few samples: the {side:prose} has {count:,}, the interval of a median needs {minimum:,}"
     ),
+    Untested.TOO_SHORT: (
+        "too short to time: all samples are equal, and the last digit is {step:%} of them; repeat the work inside the "
+        "benchmark"
+    ),
     Untested.NEEDS_SAMPLES: "this test needs two samples per side, and there is only a summary",
     Untested.TARGET_MISSING: "all values of the target are missing",
     Untested.BASELINE_MISSING: "all values of the baseline are missing",
