@@ -15,8 +15,8 @@ import numpy as np
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.detectors import PUBLISHED
-from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
-from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Verdict
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import DEFAULT_DETECTOR, PROVEN, Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 
 CORPORA = Path(__file__).parents[1] / "truth" / "corpora"

@@ -9,12 +9,11 @@ from msgspec import structs
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
-from perf_culprit.judge import control_chart, rule_ensemble
+from perf_culprit.judge import control_chart
 from perf_culprit.judge.detectors import COUNTER_DETECTORS
-from perf_culprit.judge.policy import DEFAULT_DETECTOR
 from perf_culprit.judge.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
 from perf_culprit.model.accuracy import CounterAudit, SweepPoint
-from perf_culprit.model.finding import QUIET, Finding, Verdict
+from perf_culprit.model.finding import DEFAULT_DETECTOR, QUIET, SCALES, Finding, Scale, Verdict
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 from perf_culprit.stats.ragged import Floats
 
@@ -48,7 +47,7 @@ def _audit(
     name: str, judged: Sequence[JudgedTrial], judge: Judge, settings: PolicySettings, rng: np.random.Generator
 ) -> CounterAudit:
     alarms = [alarms_of(entry, judge) for entry in judged]
-    by_counters = name == rule_ensemble.ID
+    by_counters = SCALES[name] is Scale.VOTES
     # A chart cannot be more certain than its number of baseline runs allows (docs/detectors/control-chart.md).
     surest = [max(settings.proven, 1 / len(entry.trial.baseline.runs)) for entry in judged]
     return CounterAudit(

@@ -26,6 +26,7 @@ from perf_culprit.judge.shapes import with_shapes
 from perf_culprit.judge.single_values import single_values
 from perf_culprit.model.finding import (
     CALLED,
+    DEFAULT_DETECTOR,
     Acceptance,
     Baseline,
     BaselineSource,
@@ -40,7 +41,6 @@ from perf_culprit.model.run import HARNESS, Direction, Metric, MetricKey, Run
 
 __all__ = ["PolicySettings", "judge"]
 
-DEFAULT_DETECTOR: Final = "anova"
 DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
 # Common shift of all benchmarks from which on the report mentions it.
 NOTABLE_SHIFT: Final = 0.01

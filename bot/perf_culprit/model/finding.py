@@ -227,6 +227,24 @@ class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     is_open: bool = False
 
 
+class Scale(StrEnum):
+    """A score is the share of samples outside limits, the share of models that vote, or the strength of a change."""
+
+    OUTSIDE = "outside"
+    VOTES = "votes"
+    STRENGTH = "strength"
+
+
+# The scale of each detector whose score has a limit: it decides how findings are worded and drawn.
+SCALES: Final[Mapping[str, Scale]] = {
+    "control_chart": Scale.OUTSIDE,
+    "rule_ensemble": Scale.VOTES,
+    "change_point": Scale.STRENGTH,
+}
+# The detector that the small print does not name.
+DEFAULT_DETECTOR: Final = "anova"
+
+
 class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Further results of a detector that judges by a limit.
 
@@ -284,6 +302,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def metric(self) -> Metric:
         return shared_metric(self.metric_name, self.unit, self.direction)
+
+    @property
+    def scale(self) -> Scale | None:
+        return SCALES.get(self.test)
 
     @property
     def is_by_sample(self) -> bool:
