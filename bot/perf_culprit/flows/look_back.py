@@ -202,13 +202,13 @@ def audit_files(asked: AuditRuns, *, config: Config, stdin: BinaryIO | None = No
     """Audit result files: one run per file, oldest first."""
     if asked.labels is not None and not (asked.sweep and asked.files):
         raise UsageError("--labels needs --sweep and --files", next_step="add what is missing")
-    runs = dict(collect_named(asked.files, reading(config, tool=asked.tool, stdin=stdin)))
-    labels = read_labels(asked.labels, [*runs]) if asked.labels is not None else {}
-    audit = audit_runs([*runs.values()], config=config, seed=asked.seed, sweep=asked.sweep)
+    named = collect_named(asked.files, reading(config, tool=asked.tool, stdin=stdin))
+    labels = read_labels(asked.labels, [place for place, _ in named]) if asked.labels is not None else {}
+    audit = audit_runs([run for _, run in named], config=config, seed=asked.seed, sweep=asked.sweep)
     if not labels:
         return audit
-    rng = np.random.default_rng(asked.seed)
-    labelled = sweep_labels([runs[place] for place in labels], [*labels.values()], settings=config, rng=rng)
+    chosen, rng = [(run, labels[place]) for place, run in named if place in labels], np.random.default_rng(asked.seed)
+    labelled = sweep_labels([run for run, _ in chosen], [bad for _, bad in chosen], settings=config, rng=rng)
     return replace(audit, labelled=labelled)
 
 
