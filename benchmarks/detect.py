@@ -20,8 +20,8 @@ from scipy import stats
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.detectors import DETECTORS
-from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
-from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import DEFAULT_DETECTOR, Baseline, BaselineSource, Verdict
 from perf_culprit.model.report import Judgement
 from perf_culprit.model.run import Run
 from tests.support.noisy_runs import Noise, noisy_run

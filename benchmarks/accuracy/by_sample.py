@@ -1,9 +1,9 @@
-"""False alarms of the published ANOVA of samples, on unchanged recorded executions, one file a side.
+"""False alarms of the published tests of samples, on unchanged recorded executions, one file a side.
 
-python -m benchmarks.accuracy.by_sample [--minimum-effect 5%]
+python -m benchmarks.accuracy.by_sample [--detector median_interval] [--minimum-effect 5%]
 
 Each execution of a recording (benchmarks/truth/corpora) is a file, judged against the one before it by the shipped
-detector with `unit: sample`. Recordings with one sample a file have nothing to test.
+detector with `unit: sample`. Recordings with too few samples a file have nothing to test.
 """
 
 import argparse
@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from perf_culprit.config.policy_settings import PolicySettings
+from perf_culprit.judge.detectors import PUBLISHED
 from perf_culprit.judge.policy import judge
-from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource
+from perf_culprit.model.finding import DEFAULT_DETECTOR, PROVEN, Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 
 CORPORA = Path(__file__).parents[1] / "truth" / "corpora"
@@ -40,7 +41,9 @@ def files(path: Path) -> Iterator[Run]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minimum-effect", default="5%")
-    settings = PolicySettings(unit="sample", minimum_effect=parser.parse_args().minimum_effect)
+    parser.add_argument("--detector", choices=PUBLISHED, default=DEFAULT_DETECTOR)
+    asked = parser.parse_args()
+    settings = PolicySettings(unit="sample", minimum_effect=asked.minimum_effect)
     print("| recording | samples a file | benchmarks called | comparisons with any |\n|---|--:|--:|--:|")
     whole = np.zeros(4, dtype=int)
     for path in sorted(CORPORA.glob("*.npz")):
@@ -50,9 +53,12 @@ def main() -> None:
         counts = np.zeros(4, dtype=int)
         for before, after in pairwise(runs):
             baseline = Baseline(runs=(before,), source=BaselineSource.FILES)
-            findings = judge(baseline, after, settings=settings).findings
-            called = sum(one.verdict in PROVEN for one in findings)
-            counts += [called, len(findings), called > 0, 1]
+            findings = judge(baseline, after, detector=asked.detector, settings=settings).findings
+            tested = [one.verdict for one in findings if one.verdict is not Verdict.UNTESTED]
+            called = sum(verdict in PROVEN for verdict in tested)
+            counts += [called, len(tested), called > 0, len(tested) > 0]
+        if not counts[1]:
+            continue
         whole += counts
         print(_row(path.stem, str(samples), counts))
     print(_row("all", "", whole))

@@ -97,7 +97,6 @@ HERE: Final = {command: document for document, command in commands() if command 
 OUTPUT: Final = re.compile(rf" ({'|'.join(OUTPUTS)}) \S+")
 # Of commands that differ only in what they write, the one that writes most: the longest overrides the shorter ones.
 COMMANDS: Final = list({OUTPUT.sub("", command): command for command in sorted(HERE, key=len)}.values())
-SOURCES: Final = PROJECT / "docs" / "evidence" / "sources.md"
 
 
 @pytest.fixture(scope="module")
@@ -151,18 +150,6 @@ def test_what_runs_elsewhere_is_documented_and_there() -> None:
     assert set(ELSEWHERE) <= {command for _, command in commands()}
     assert all((PROJECT / place).exists() for place in ELSEWHERE.values())
     assert len(COMMANDS) > 30
-
-
-def test_each_row_of_the_sources_has_a_module_that_is_there_and_a_command_that_runs() -> None:
-    lines = SOURCES.read_text(encoding="utf-8").splitlines()
-    rows = [line.removeprefix("| ").split(" | ") for line in lines if line.startswith("| ") and "`" in line]
-    run = {command for _, command in commands()}
-    assert len(rows) > 100
-    for what, module, command, *numbers in rows:
-        assert (PROJECT / "bot" / "perf_culprit" / module.strip("`")).is_file(), what
-        assert command.strip("`") in run, what
-        assert len(numbers) == 3, what
-        assert all(numbers[:2]), what
 
 
 @pytest.mark.parametrize(("source", "script", "options"), sorted(set(scripts())), ids=str)

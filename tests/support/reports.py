@@ -16,7 +16,7 @@ from perf_culprit.model.finding import (
 )
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, Untested, VerdictReason, because, remark
 from perf_culprit.model.report import Conclusion, Report, Settings
-from perf_culprit.model.run import Direction, Environment, Metric, MetricKey
+from perf_culprit.model.run import Cost, Direction, Environment, Metric, MetricKey
 
 BASE_COMMIT = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"
 HEAD_COMMIT = "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678"
@@ -307,6 +307,7 @@ def every_conclusion() -> dict[str, Report]:
             suite="codec",
             baseline_source=BaselineSource.PAIRED,
             baseline_runs=1,
+            cost=Cost(22, 130),
         ),
         "improvement": report(Conclusion.IMPROVEMENT, *FASTER, *UNCHANGED),
         "no-change": report(Conclusion.NO_CHANGE, *UNCHANGED),

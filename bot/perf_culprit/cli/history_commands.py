@@ -184,7 +184,7 @@ def _check_source(asked: FindChanges) -> None:
 def audit(asked: AuditRuns) -> int:
     from perf_culprit.flows.look_back import audit_files, audit_history
     from perf_culprit.say.audit_text import audit_json, render_audit
-    from perf_culprit.say.charts import render_audit_svg, render_sweep_svg
+    from perf_culprit.say.charts import render_audit_svg, render_labels_svg, render_sweep_svg
 
     config = chosen_config(asked)
     with shown(asked):
@@ -195,6 +195,7 @@ def audit(asked: AuditRuns) -> int:
     if asked.json:
         write(asked.json, audit_json(result))
     if asked.svg:
-        write(asked.svg, (render_sweep_svg(result) if asked.sweep else render_audit_svg(result)).encode())
+        draw = render_labels_svg if asked.labels else render_sweep_svg if asked.sweep else render_audit_svg
+        write(asked.svg, draw(result).encode())
     say(render_audit(result), text_stream(asked.json))
     return EXIT_FINE

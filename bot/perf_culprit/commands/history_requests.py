@@ -93,6 +93,14 @@ class AuditRuns(
     sweep: Annotated[
         bool, Option("--sweep", "also precision and recall of control charts by violation-threshold, and plot those")
     ] = False
+    labels: Annotated[
+        Path | None,
+        Option(
+            "--labels FILE",
+            "with --sweep --files: your good and bad runs, a line each, such as `bad run-7.csv`; adds precision, "
+            "recall and F by threshold",
+        ),
+    ] = None
     history_url: HistoryUrl = None
     tool: Tool = "auto"
     suite: Suite = None

@@ -75,7 +75,7 @@ class Compare(
         str | None,
         Option(
             "--unit NAME",
-            "run (default) or sample: the published ANOVA, which raises many false alarms",
+            "run (default) or sample: the published test, which raises many false alarms",
             key="unit",
         ),
     ] = None

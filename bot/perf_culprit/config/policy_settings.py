@@ -335,7 +335,7 @@ class PolicySettings(Section):
     unit: Annotated[
         Literal["run", "sample"],
         Field(
-            description="what the detector anova compares: runs, or samples as published, "
+            description="what the detectors anova and median_interval compare: runs, or samples as published, "
             "[which raises many false alarms](detectors/anova.md#by-sample)"
         ),
     ] = "run"

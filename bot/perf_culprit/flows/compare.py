@@ -20,11 +20,11 @@ from perf_culprit.judge.budgets import checked_budgets
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
-from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
+from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS, PUBLISHED
 from perf_culprit.judge.foreseen_runs import runs_note
 from perf_culprit.judge.group_means import group_means
 from perf_culprit.judge.judged_times import time_notes, with_one_time, with_other_time
-from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
+from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import PROVEN, Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
@@ -102,11 +102,12 @@ def over_looks(finding: Finding, looks: int) -> Finding:
 
 def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     """Judge a run by detector and policy and build its report, in the same way for every kind of baseline."""
-    if config.unit == "sample" and config.detector != DEFAULT_DETECTOR:
+    if config.unit == "sample" and config.detector not in PUBLISHED:
+        able = " or ".join(PUBLISHED)
         raise ConfigError(
-            f"sample is for the detector {DEFAULT_DETECTOR}, and {config.detector} is chosen",
+            f"sample is for the detector {able}, and {config.detector} is chosen",
             place="unit",
-            next_step=f"choose {DEFAULT_DETECTOR}, or leave unit out",
+            next_step=f"choose {able}, or leave unit out",
         )
     looks = max(run.analyses for run in (target, *baseline.runs))
     settings = report_settings(config, target=target, looks=looks)

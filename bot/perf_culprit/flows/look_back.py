@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from functools import partial
 from glob import glob
 from pathlib import Path
@@ -14,8 +15,10 @@ from perf_culprit.commands.history_requests import AuditRuns, FindChanges
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError, UsageError, did_you_mean
 from perf_culprit.explain.ranking import functions_as_run
+from perf_culprit.files import read_limited
 from perf_culprit.flows.compare import minimum_effects, reading
 from perf_culprit.judge import detector_audit as detect_audit
+from perf_culprit.judge.audit_counters import sweep_labels
 from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.judge.run_values import metric_series
 from perf_culprit.judge.series_changes import judge_series
@@ -27,7 +30,7 @@ from perf_culprit.model.run_file import encode_run
 from perf_culprit.model.series import DeviationMatrix, SeriesChanges, SeriesTable, Version
 from perf_culprit.progress import doing
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.read.results.collect import collect, collect_each
+from perf_culprit.read.results.collect import collect, collect_named
 from perf_culprit.read.results.commit_table import read_table
 from perf_culprit.read.results.merge import named_alike
 from perf_culprit.say.reason_text import sentence
@@ -197,8 +200,39 @@ def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
 
 def audit_files(asked: AuditRuns, *, config: Config, stdin: BinaryIO | None = None) -> Audit:
     """Audit result files: one run per file, oldest first."""
-    runs = collect_each(asked.files, reading(config, tool=asked.tool, stdin=stdin))
-    return audit_runs(runs, config=config, seed=asked.seed, sweep=asked.sweep)
+    if asked.labels is not None and not (asked.sweep and asked.files):
+        raise UsageError("--labels needs --sweep and --files", next_step="add what is missing")
+    named = collect_named(asked.files, reading(config, tool=asked.tool, stdin=stdin))
+    labels = read_labels(asked.labels, [place for place, _ in named]) if asked.labels is not None else {}
+    audit = audit_runs([run for _, run in named], config=config, seed=asked.seed, sweep=asked.sweep)
+    if not labels:
+        return audit
+    chosen, rng = [(run, labels[place]) for place, run in named if place in labels], np.random.default_rng(asked.seed)
+    labelled = sweep_labels([run for run, _ in chosen], [bad for _, bad in chosen], settings=config, rng=rng)
+    return replace(audit, labelled=labelled)
+
+
+FEWEST_GOOD: Final = 3  # each is judged against the others
+MOST_LABEL_BYTES: Final = 1 << 20
+
+
+def read_labels(file: Path, places: Sequence[str]) -> dict[str, bool]:
+    """Return whether each labelled file is bad. A line is `good` or `bad`, and a shell pattern of files or names."""
+    step = "write a line for each run, such as `bad run-7.csv`"
+    labels: dict[str, bool] = {}
+    lines = read_limited(file, MOST_LABEL_BYTES, next_step=step).decode(errors="replace").splitlines()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        label, _, pattern = line.strip().partition(" ")
+        matching = [place for place in places if fnmatch(place, pattern) or fnmatch(Path(place).name, pattern)]
+        if label not in ("good", "bad") or not matching:
+            why = "none of the files fits" if label in ("good", "bad") else "neither good nor bad"
+            raise DataError(f"{line!r}: {why}", place=f"{file}, line {number}", next_step=step)
+        labels |= dict.fromkeys(matching, label == "bad")
+    if sum(not bad for bad in labels.values()) < FEWEST_GOOD or not any(labels.values()):
+        raise DataError(f"fewer than {FEWEST_GOOD} good runs, or no bad one", place=str(file), next_step=step)
+    return labels
 
 
 def audit_runs(

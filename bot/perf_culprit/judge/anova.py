@@ -8,25 +8,21 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from msgspec.structs import replace
 from scipy import special
 
+from perf_culprit.judge.by_sample import LEVEL, Published, SampleTest
 from perf_culprit.judge.detector import Assessed, DetectorOptions
-from perf_culprit.judge.evidence_columns import BY_SAMPLE, EXACT, untested
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
 from perf_culprit.judge.suite_units import SuiteUnits
-from perf_culprit.judge.unit_evidence import LEVEL, Description, assess, named
-from perf_culprit.model.finding import Evidence, Interval, Precision
-from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.judge.unit_evidence import Description, assess, named
+from perf_culprit.model.finding import Evidence, Side
+from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.stats.power import repetitions_for_half_width
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.two_groups import levene, one_way_anova, welch
 
 ID: Final = "anova"
-# False alarms of the test on unchanged code, one file per side, measured by benchmarks/accuracy/by_sample.py.
-FALSE_BY_SAMPLE: Final = 0.14
-FALSE_RUNS_BY_SAMPLE: Final = 0.75
 
 # METHODS 1: Welch's variant is reported with ANOVA where Levene's test finds unequal variances.
 LEVENE_ALPHA: Final = 0.05
@@ -37,38 +33,21 @@ WIDE_HALF_WIDTH: Final = 0.10
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     """Return one evidence per pair, in order."""
-    assessed = assess(pairs, options, test=ID, describe=_describe)
-    if options.settings.unit != "sample":
-        return assessed
-    note = because(Remark.BY_SAMPLE, of_benchmarks=FALSE_BY_SAMPLE, of_runs=FALSE_RUNS_BY_SAMPLE)
-    return Assessed([_by_sample(one) for one in assessed.evidence], notes=(*assessed.notes, note))
+    return PUBLISHED.decide(assess(pairs, options, test=ID, describe=_describe), options)
 
 
-def _by_sample(evidence: Evidence) -> Evidence:
-    """The result of the published test alone, which assumes that all samples of a side are independent."""
-    before, after, p_value = evidence.baseline, evidence.target, evidence.details.get("p_anova")
-    if evidence.test == EXACT:
-        return evidence
-    if before is None or after is None or p_value is None or not before.mean or after.mean is None:
-        reason = evidence.evidence_reason or because(Untested.NEEDS_SAMPLES)
-        return untested(evidence.key, evidence.metric, reason, baseline=before, target=after)
+def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorOptions) -> SampleTest | None:
+    if (p_value := evidence.details.get("p_anova")) is None:
+        return None
     sides, freedom = (before, after), before.count + after.count - 2
     squares = sum((side.standard_deviation or 0.0) ** 2 * (side.count - 1) for side in sides)
-    error = math.sqrt(squares / freedom * sum(1 / side.count for side in sides)) / abs(before.mean)
-    half = float(special.stdtrit(freedom, 0.5 + LEVEL / 2)) * error
-    change = (after.mean - before.mean) / abs(before.mean)
-    return replace(
-        evidence,
-        test=BY_SAMPLE,
-        baseline=replace(before, value=before.mean, statistic=MEAN),
-        target=replace(after, value=after.mean, statistic=MEAN),
-        relative_change=change,
-        confidence_interval=Interval(low=change - half, high=change + half, level=LEVEL),
-        p_value=p_value,
-        rate=None,
-        evidence_reason=None,
-        precision=Precision(),
-    )
+    error = math.sqrt(squares / freedom * sum(1 / side.count for side in sides))
+    half, difference = float(special.stdtrit(freedom, 0.5 + LEVEL / 2)) * error, after.value - before.value
+    differs = p_value < options.settings.proven
+    return SampleTest(p_value=p_value, low=difference - half, high=difference + half, differs=differs)
+
+
+PUBLISHED: Final = Published(detector=ID, statistic=MEAN, of_benchmarks=0.14, of_runs=0.75, test=_by_sample)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import and_
 from typing import Final
 
 import numpy as np
@@ -11,10 +12,18 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import control_chart, rule_ensemble
 from perf_culprit.judge.detectors import COUNTER_DETECTORS
-from perf_culprit.judge.policy import DEFAULT_DETECTOR
 from perf_culprit.judge.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
-from perf_culprit.model.accuracy import CounterAudit, SweepPoint
-from perf_culprit.model.finding import QUIET, Finding, Verdict
+from perf_culprit.model.accuracy import CounterAudit, LabelPoint, SweepPoint
+from perf_culprit.model.finding import (
+    DEFAULT_DETECTOR,
+    QUIET,
+    SCALES,
+    Baseline,
+    BaselineSource,
+    Finding,
+    Scale,
+    Verdict,
+)
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 from perf_culprit.stats.ragged import Floats
 
@@ -48,7 +57,7 @@ def _audit(
     name: str, judged: Sequence[JudgedTrial], judge: Judge, settings: PolicySettings, rng: np.random.Generator
 ) -> CounterAudit:
     alarms = [alarms_of(entry, judge) for entry in judged]
-    by_counters = name == rule_ensemble.ID
+    by_counters = SCALES[name] is Scale.VOTES
     # A chart cannot be more certain than its number of baseline runs allows (docs/detectors/control-chart.md).
     surest = [max(settings.proven, 1 / len(entry.trial.baseline.runs)) for entry in judged]
     return CounterAudit(
@@ -96,6 +105,59 @@ def sweep_thresholds(
     if not judged:
         raise DataError("fewer than two runs have counters", place="--sweep", next_step="record runs with counters")
     return tuple(point for effect in INJECTED_EFFECTS for point in _swept(_planted(judged, judge, effect, rng), effect))
+
+
+# Thresholds of the rules' confidence change.
+CONFIDENCE_CHANGES: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7)
+
+
+def sweep_labels(
+    runs: Sequence[Run], bad: Sequence[bool], *, settings: PolicySettings, rng: np.random.Generator
+) -> tuple[LabelPoint, ...]:
+    """Measure both counter detectors for each threshold on the user's good and `bad` runs [N12, figure 11].
+
+    Each run is judged against the good ones; a good one against the others.
+    """
+    drawn = _drawn([structs.replace(run, benchmarks=(), regressions=()) for run in runs], rng)
+    good = [index for index, is_bad in enumerate(bad) if not is_bad]
+    trials = [
+        (Baseline(runs=tuple(drawn[other] for other in good if other != index), source=BaselineSource.FILES), run)
+        for index, run in enumerate(drawn)
+    ]
+
+    def judged(name: str, **section: object) -> list[Sequence[Finding]]:
+        judge = Judge(detector=DEFAULT_DETECTOR, counter_detector=name, settings=settings.model_copy(update=section))
+        return [judge(baseline, run) for baseline, run in trials]
+
+    charts = judged(
+        control_chart.ID, control_chart=settings.control_chart.model_copy(update={"violation_threshold": None})
+    )
+    points = []
+    for threshold in THRESHOLDS:
+        called = [any(_exceeds(one, threshold) for one in findings) for findings in charts]
+        points.append(_point(control_chart.ID, threshold, called, bad))
+    for threshold in CONFIDENCE_CHANGES:
+        rules = settings.rule_ensemble.model_copy(update={"confidence_change": threshold})
+        of_rules = judged(rule_ensemble.ID, rule_ensemble=rules)
+        called = [any(_exceeds(one, None) for one in findings) for findings in of_rules]
+        points.append(_point(rule_ensemble.ID, threshold, called, bad))
+    return tuple(points)
+
+
+def _exceeds(finding: Finding, threshold: float | None) -> bool:
+    limit = finding.threshold if threshold is None else threshold
+    return finding.score is not None and limit is not None and finding.score > limit
+
+
+def _point(detector: str, threshold: float | None, called: Sequence[bool], bad: Sequence[bool]) -> LabelPoint:
+    right = sum(map(and_, called, bad))
+    return LabelPoint(
+        detector=detector,
+        threshold=threshold,
+        precision=right / sum(called) if any(called) else None,
+        recall=right / sum(bad),
+        f=2 * right / (sum(called) + sum(bad)) if any(called) else None,
+    )
 
 
 def _planted(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> Floats:

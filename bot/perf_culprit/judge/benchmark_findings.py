@@ -6,7 +6,6 @@ from msgspec import UNSET
 
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.categories import CategoryChange
-from perf_culprit.judge.evidence_columns import BY_SAMPLE
 from perf_culprit.judge.limit_verdict import decide_by_limit
 from perf_culprit.judge.metric_pairs import MetricPair, some_samples
 from perf_culprit.judge.unit_factors import milliseconds_per
@@ -39,8 +38,8 @@ def benchmark_findings(
 
 
 def _decided(evidence: Evidence, metric: MetricSettings, settings: PolicySettings) -> Decided:
-    if evidence.test == BY_SAMPLE:
-        return decide_by_sample(evidence, metric=metric, policy=settings)
+    if evidence.is_by_sample:
+        return decide_by_sample(evidence, metric=metric)
     if evidence.rate is None and evidence.score is not None:
         return decide_by_limit(evidence, q_value=None, metric=metric, policy=settings, by_effect=True)
     return decide(evidence, metric=metric, policy=settings)

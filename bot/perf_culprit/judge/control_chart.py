@@ -28,7 +28,6 @@ from perf_culprit.stats.ragged import Floats
 
 ID: Final = "control_chart"
 LIMIT: Final = LimitRule(
-    is_share=True,
     is_set=lambda policy: policy.control_chart.violation_threshold is not None,
     is_published=lambda policy: policy.control_chart.is_published,
 )

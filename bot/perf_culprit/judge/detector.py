@@ -40,12 +40,11 @@ class Assessed:
 class LimitRule:
     """How the policy treats a detector's scores, where they have a limit instead of a rate.
 
-    `is_share`: the score is the share of samples outside the limits, at the baseline's load. `spans_history`: the score
-    comes from all stored runs together, so few samples or runs are no doubt. `is_set`: the operator set the limit, and
-    exceeding it suffices. `is_published`: so it does for the published method, which knows no minimum effect.
+    `spans_history`: the score comes from all stored runs together, so few samples or runs are no doubt. `is_set`: the
+    operator set the limit, and exceeding it suffices. `is_published`: so it does for the published method, which knows
+    no minimum effect.
     """
 
-    is_share: bool = False
     spans_history: bool = False
     is_set: Callable[[PolicySettings], bool] = lambda _: False
     is_published: Callable[[PolicySettings], bool] = lambda _: False

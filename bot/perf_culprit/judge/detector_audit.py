@@ -17,7 +17,7 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge.audit_counters import audit_counters, sweep_thresholds
 from perf_culprit.judge.detectors import DETECTORS
-from perf_culprit.judge.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
+from perf_culprit.judge.policy import DEFAULT_COUNTER_DETECTOR
 from perf_culprit.judge.recommendation import recommend
 from perf_culprit.judge.trials import (
     Choose,
@@ -32,7 +32,7 @@ from perf_culprit.judge.trials import (
 )
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import Audit, DetectorAudit, MetricLimit, NoiseSources, TrialKind
-from perf_culprit.model.finding import CALLED, QUIET
+from perf_culprit.model.finding import CALLED, DEFAULT_DETECTOR, QUIET
 from perf_culprit.model.reason import AuditReason, Reason, because
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 from perf_culprit.stats.variance_components import VarianceComponents, variance_components

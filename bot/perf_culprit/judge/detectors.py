@@ -14,6 +14,8 @@ DETECTORS: Final[dict[str, BenchmarkDetector]] = {
     control_chart.ID: control_chart,
     change_point.ID: change_point,
 }
+# The detectors whose published test can decide alone, on samples.
+PUBLISHED: Final = {one.ID: one.PUBLISHED for one in (anova, median_interval)}
 COUNTER_DETECTORS: Final[dict[str, CounterDetector]] = {
     control_chart.ID: control_chart,
     rule_ensemble.ID: rule_ensemble,

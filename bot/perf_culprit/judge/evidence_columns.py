@@ -10,8 +10,6 @@ from perf_culprit.model.run import Metric, MetricKey
 # No statistical test: these numbers depend only on the program.
 EXACT: Final = "exact"
 UNTESTED: Final = "none"
-# The published ANOVA of samples, instead of the engine's judgement of units.
-BY_SAMPLE: Final = "anova_by_sample"
 
 
 def untested(

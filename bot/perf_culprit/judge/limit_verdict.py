@@ -19,7 +19,7 @@ from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
 from perf_culprit.judge.run_medians import FEW_RUNS
 from perf_culprit.judge.verdict import Decided, level_of
-from perf_culprit.model.finding import PROVEN, QUIET, Drawn, Evidence, Finding, Level, Verdict
+from perf_culprit.model.finding import PROVEN, QUIET, Drawn, Evidence, Finding, Level, Scale, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
@@ -169,7 +169,7 @@ def is_out_of_control(evidence: Evidence) -> bool:
 def _scored(code: VerdictReason, evidence: Evidence, *, limit: float, effect: float | None, runs: int) -> Reason:
     few = runs if code is VerdictReason.OVER_LIMIT_FEW_RUNS else None
     rate = evidence.excess.level_chance if code is VerdictReason.OVER_LIMIT_SUSPECTED else None
-    if _rule(evidence).is_share:
+    if evidence.scale is Scale.OUTSIDE:
         return because(code, outside=evidence.score, limit_outside=limit, effect=effect, runs=few, rate=rate)
     return because(code, test=evidence.test, score=evidence.score, limit=limit, effect=effect, runs=few, rate=rate)
 
@@ -213,7 +213,7 @@ def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
 
 def _charted_sides(evidence: Evidence, pair: TablePair, index: int) -> tuple[Floats, Sequence[Floats], bool]:
     """Return the target's samples and each run's, and whether they had to be scaled to one load."""
-    if _rule(evidence).is_share:
+    if evidence.scale is Scale.OUTSIDE:
         (target, scaled), is_scaled = at_one_load(pair, index, at_any_load="load_slope" in evidence.details)
         return target, scaled, is_scaled
     one = slice(index, index + 1)

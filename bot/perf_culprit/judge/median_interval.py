@@ -1,6 +1,7 @@
 """Medians with Olive's confidence intervals, and the two conditions of a deviation [B17].
 
-A change is called if the engine calls it and both conditions hold. docs/detectors/median-interval.md has the rates.
+A change is called if the engine calls it and both conditions hold; with `unit: sample` the conditions decide alone.
+docs/detectors/median-interval.md has the rates.
 """
 
 from collections.abc import Sequence
@@ -8,10 +9,13 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.judge.by_sample import Published, SampleTest
 from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.judge.suite_units import SuiteUnits
 from perf_culprit.judge.unit_evidence import Description, assess, named
+from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.stats.order_interval import (
     MINIMUM_SAMPLES,
@@ -28,7 +32,23 @@ ID: Final = "median_interval"
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     """Return one evidence per pair, in order."""
-    return assess(pairs, options, test=ID, describe=_describe)
+    return PUBLISHED.decide(assess(pairs, options, test=ID, describe=_describe), options)
+
+
+def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorOptions) -> SampleTest | None:
+    del before, after, options  # the source fixes the level
+    own = evidence.details
+    if "difference_low" not in own:
+        return None
+    return SampleTest(
+        p_value=own["p_difference"],
+        low=own["difference_low"],
+        high=own["difference_high"],
+        differs=bool(own["difference_excludes_zero"] and not own["intervals_overlap"]),
+    )
+
+
+PUBLISHED: Final = Published(detector=ID, statistic=MEDIAN, of_benchmarks=0.30, of_runs=0.90, test=_by_sample)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
@@ -56,6 +76,8 @@ def _deviations(target: Ragged, baseline: Ragged, enough: np.ndarray) -> list[De
         "difference_excludes_zero": outcome.excludes_zero.astype(np.float64),
         "intervals_overlap": outcome.overlap.astype(np.float64),
         "p_difference": outcome.difference.p_value,
+        "difference_low": outcome.low,
+        "difference_high": outcome.high,
         "p_median_test": median_test(target, baseline),
         **dict(zip(("target_low", "target_high", "baseline_low", "baseline_high"), bounds, strict=True)),
     }

@@ -16,7 +16,7 @@ from perf_culprit.judge.conclusion import conclusion_of, is_flagged, reading_ord
 from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS
-from perf_culprit.judge.evidence_columns import BY_SAMPLE, EXACT
+from perf_culprit.judge.evidence_columns import EXACT
 from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
@@ -26,6 +26,7 @@ from perf_culprit.judge.shapes import with_shapes
 from perf_culprit.judge.single_values import single_values
 from perf_culprit.model.finding import (
     CALLED,
+    DEFAULT_DETECTOR,
     Acceptance,
     Baseline,
     BaselineSource,
@@ -40,7 +41,6 @@ from perf_culprit.model.run import HARNESS, Direction, Metric, MetricKey, Run
 
 __all__ = ["PolicySettings", "judge"]
 
-DEFAULT_DETECTOR: Final = "anova"
 DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
 # Common shift of all benchmarks from which on the report mentions it.
 NOTABLE_SHIFT: Final = 0.01
@@ -177,7 +177,7 @@ def _set_aside(finding: Finding, accepted: Sequence[Acceptance], settings: Polic
 
 
 def _baseline_notes(baseline: Baseline, findings: Sequence[Finding]) -> list[Reason]:
-    measured = any(finding.test not in {EXACT, BY_SAMPLE} for finding in findings)
+    measured = any(finding.test != EXACT and not finding.is_by_sample for finding in findings)
     if measured and baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
         return [because(Remark.LONE_BASELINE)]
     return []

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_description
+from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -203,6 +204,7 @@ class _Rows:
             after = _moved(after, before, max(change, least))
         worse = self.visible[0 if pair.metric.direction.worse_sign >= 0 else 1][row]
         coarse = self.is_constant[row] and milliseconds_per(pair.metric.unit) is not None
+        too_short = _too_short(before, after, self.effect[row]) if coarse else None
         # A change from zero has no relative size, but is still a change.
         is_told = is_bounded or self.is_exact[row]
         return Evidence.of(
@@ -216,11 +218,11 @@ class _Rows:
             if is_bounded and high < LARGEST_CHANGE
             else None,
             p_value=self.p_value[row] if is_told else None,
-            rate=self.rate[row] if is_told and described.obstacle is None else None,
+            rate=self.rate[row] if is_told and described.obstacle is None and too_short is None else None,
             differs=self.differs[row],
             score=described.score,
             threshold=described.threshold,
-            evidence_reason=described.obstacle or objection or _unbounded(before, is_told),
+            evidence_reason=too_short or described.obstacle or objection or _unbounded(before, is_told),
             precision=Precision(
                 visible_change=abs(worse) if math.isfinite(worse) else None,
                 rounds=self.rounds,
@@ -229,6 +231,15 @@ class _Rows:
             details=described.details,
             notes=(because(Remark.COARSE_CLOCK),) if coarse else described.notes,
         )
+
+
+def _too_short(before: Side, after: Side, effect: float) -> Reason | None:
+    """The reason if all samples equal one number whose last digit is more than the minimum `effect` of it."""
+    if before.median != after.median or not before.median or min(before.count, after.count) < 2:
+        return None
+    last_digit = 10.0 ** float(Decimal(repr(before.median)).as_tuple().exponent)
+    step = last_digit / abs(before.median)
+    return because(Untested.TOO_SHORT, step=step) if step > effect else None
 
 
 def _to_prove(judgement: Judgement, rounds: int | None, proven: float) -> list[int | None]:

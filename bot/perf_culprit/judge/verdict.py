@@ -65,12 +65,11 @@ def _called(evidence: Evidence, worsening: float, policy: PolicySettings) -> Dec
     return None
 
 
-def decide_by_sample(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings) -> Decided:
-    """Decide as published, with a single tier."""
+def decide_by_sample(evidence: Evidence, *, metric: MetricSettings) -> Decided:
+    """Decide as the published test, with a single tier."""
     worsening = worsening_of(evidence) or 0.0
-    p_value = 1.0 if evidence.p_value is None else evidence.p_value
-    if p_value < policy.proven and reaches(worsening, metric.minimum_effect):
-        reason = because(VerdictReason.SIGNIFICANT_BY_SAMPLE, p=p_value)
+    if evidence.differs and reaches(worsening, metric.minimum_effect):
+        reason = because(VerdictReason.SIGNIFICANT_BY_SAMPLE, p=evidence.p_value)
         return Decided(verdict=_proven(worsening), reason=reason, worsening=worsening)
     if _excludes(evidence, metric.minimum_effect):
         reason = because(VerdictReason.EXCLUDED, effect=metric.minimum_effect)

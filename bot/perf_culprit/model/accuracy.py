@@ -146,6 +146,20 @@ class SweepPoint:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LabelPoint:
+    """The result of one threshold of a counter detector on labelled runs. A run is called if any of its counters is.
+
+    `threshold` None: each counter's own. `precision` and `f` None: nothing was called.
+    """
+
+    detector: str
+    threshold: float | None
+    precision: float | None
+    recall: float
+    f: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Recommendation:
     """The recommended settings; None if nothing was judged. `profile`: stricter, if all raise too many alarms."""
 
@@ -191,6 +205,7 @@ class Audit:
     recommendation: Recommendation
     noise: NoiseSources | None = None
     sweep: tuple[SweepPoint, ...] = ()
+    labelled: tuple[LabelPoint, ...] = ()
     notes: tuple[Reason, ...] = ()
 
 

@@ -227,6 +227,24 @@ class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     is_open: bool = False
 
 
+class Scale(StrEnum):
+    """A score is the share of samples outside limits, the share of models that vote, or the strength of a change."""
+
+    OUTSIDE = "outside"
+    VOTES = "votes"
+    STRENGTH = "strength"
+
+
+# The scale of each detector whose score has a limit: it decides how findings are worded and drawn.
+SCALES: Final[Mapping[str, Scale]] = {
+    "control_chart": Scale.OUTSIDE,
+    "rule_ensemble": Scale.VOTES,
+    "change_point": Scale.STRENGTH,
+}
+# The detector that the small print does not name.
+DEFAULT_DETECTOR: Final = "anova"
+
+
 class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Further results of a detector that judges by a limit.
 
@@ -241,6 +259,10 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     below: bool = False
     detectable_effect: float | None = None
     time_in_violation: float = 0.0
+
+
+# The end of the test's name where a detector's published test of samples decided.
+BY_SAMPLE: Final = "_by_sample"
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -282,6 +304,15 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return shared_metric(self.metric_name, self.unit, self.direction)
 
     @property
+    def scale(self) -> Scale | None:
+        return SCALES.get(self.test)
+
+    @property
+    def is_by_sample(self) -> bool:
+        """Whether a published test decided, on samples as if they were independent."""
+        return self.test.endswith(BY_SAMPLE)
+
+    @property
     def violation(self) -> float:
         """The score as a multiple of the threshold, which determines the order of presentation [N12, section 5.3.1]."""
         if not self.score or self.threshold is None:
@@ -302,12 +333,12 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `test` names the detector, or `exact`. `rate` is the share of unchanged runs in which any metric looks this
     different; the verdict depends on it. It is null if nothing could be tested, and `evidence_reason` gives the reason.
-    `differs`: the samples of the two sides differ beyond their scatter, and there is one run a side.
-    Next to a rate or a score above its threshold, that reason is another explanation. `p_value` is of this metric
-    alone. `relative_change` is (target - baseline) / baseline: 0.1 is 10% more. A detector that judges by a limit has a
-    `score` (violation ratio, share of votes), which is out of control above `threshold`. `details` are the detector's
-    own numbers by name (F, control limits, …), only for display. `rules` has the rule ensemble's results for counters
-    out of control.
+    `differs`: the samples of the two sides differ beyond their scatter, and there is one run a side, or a published
+    test of samples decides. Next to a rate or a score above its threshold, that reason is another explanation.
+    `p_value` is of this metric alone. `relative_change` is (target - baseline) / baseline: 0.1 is 10% more. A detector
+    that judges by a limit has a `score` (violation ratio, share of votes), which is out of control above `threshold`.
+    `details` are the detector's own numbers by name (F, control limits, …), only for display. `rules` has the rule
+    ensemble's results for counters out of control.
 
     `detectable_effect` is the smallest change, a fraction, that would have been suspected; null if a change was seen or
     it is unknown. `category` was assigned, with its upper bound `category_limit` in the metric's unit; `category_now`

@@ -100,6 +100,8 @@ def _nodes(audit: Audit) -> Iterator[Node]:
         yield _counters(audit)
     if audit.sweep:
         yield _sweep(audit)
+    if audit.labelled:
+        yield _labelled(audit)
     yield paragraph(Safe(f"Recommendation: {_advice(audit)}"))
     reasons = audit.recommendation.reasons
     yield Bullets(items=[*map(worded, reasons)], total=len(reasons))
@@ -199,6 +201,21 @@ def _sweep(audit: Audit) -> Table:
     title = "Control charts by threshold: precision/recall where a tenth of the counters is larger"
     shown = [("not set" if one is None else percent(one), *shares) for one, shares in rows.items()]
     return _table(title, head, shown, right=range(1, len(head)))
+
+
+_LABELLED: Final = ("detector", "threshold", "precision", "recall", "F")
+
+
+def _labelled(audit: Audit) -> Table:
+    rows = [
+        (
+            one.detector,
+            "not set" if one.threshold is None else f"{one.threshold:g}",
+            *("-" if share is None else percent(share) for share in (one.precision, one.recall, one.f)),
+        )
+        for one in audit.labelled
+    ]
+    return _table("Your good and bad runs, by threshold", _LABELLED, rows, right=range(1, len(_LABELLED)))
 
 
 def _rate(rate: Rate) -> str:

@@ -48,14 +48,6 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
     SearchReason.SENT_LATE: "dispatch {dispatch} was stored and never sent: it is sent now",
     SearchReason.RUN_UNDER_WAY: "run {run:d} is under way",
     SearchReason.BEING_SENT: "dispatch {dispatch} is being sent by another job",
-    SearchReason.SOURCE_NAMES: (
-        "{after} changed by {change:+%} ({low:+%} … {high:+%}) from {before}; the published rule judges against "
-        "{before} and names {after}; engine bayes looks for every step"
-    ),
-    SearchReason.SOURCE_TESTS_NEXT: (
-        "{before} differs from the good end by {change:+%} ({low:+%} … {high:+%}); the published rule judges against "
-        "{before} and tests {after} next; engine bayes looks for every step"
-    ),
     SearchReason.OTHER_IMAGE: (
         "an end was recorded on {images}, the search measures on {runner}: what the image changed shows at no commit; "
         "bisect.runner names another"

@@ -300,6 +300,18 @@ def render_sweep_svg(audit: "Audit") -> str:
     )
 
 
+def render_labels_svg(audit: "Audit") -> str:
+    """Draw precision, recall and F on the user's labelled runs by threshold, in percent, for charts and rules."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for one in audit.labelled:
+        shares = {"precision": one.precision, "recall": one.recall, "F": one.f}
+        for name, share in shares.items():
+            if one.threshold is not None and share is not None:
+                lines.setdefault(f"{name}, {one.detector}", []).append((one.threshold, 100 * share))
+    limit = "violation ratio, or confidence change, above which is called"
+    return line_chart("Your good and bad runs, in %", limit, lines, {})
+
+
 def _ticks(values: Sequence[float], *, from_zero: bool) -> list[float]:
     """Return round numbers from below the smallest value, or from 0, to above the largest."""
     low, high = min(values), max(values)

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import structs
 
-from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
+from perf_culprit.model.finding import DEFAULT_DETECTOR, BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey
@@ -72,7 +72,6 @@ UNPROVEN: Final = (
     Remark.NO_PROOF_WITHOUT_BUDGET,
 )
 HISTORY: Final = (Remark.RUNS_NEEDED, Remark.RUNS_PROVE_NOTHING)
-USUAL_DETECTOR: Final = "anova"
 FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
 
 
@@ -435,7 +434,7 @@ def _choices(report: Report, options: PageOptions) -> Table:
 def _differing_settings(report: Report) -> Iterator[Text]:
     """Yield what is not as by default. The footer has the rates and the minimum effect."""
     settings = report.settings
-    if settings.detector != USUAL_DETECTOR:
+    if settings.detector != DEFAULT_DETECTOR:
         yield words("detector: {}", Name(settings.detector))
     if settings.fail != settings.minimum_effect:
         yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
@@ -482,7 +481,7 @@ def _source(report: Report) -> str:
         return "no baseline"
     match report.baseline_source:
         case BaselineSource.PAIRED:
-            return "in turn on one machine"
+            return "in turn on one machine" if report.cost else "given as pairs"  # only `measure` states its cost
         case BaselineSource.HISTORY:
             return f"against {counted(report.baseline_runs, 'stored run')}"
         case BaselineSource.FILES:

@@ -16,6 +16,7 @@ from perf_culprit.model.finding import (
     Evidence,
     Finding,
     Level,
+    Scale,
     Severity,
     Side,
     TradedChange,
@@ -49,13 +50,12 @@ from perf_culprit.say.document import (
     table,
     words,
 )
-from perf_culprit.say.headlines import CHANGE_POINT, MANIFOLD, comparison, is_better
+from perf_culprit.say.headlines import MANIFOLD, comparison, is_better
 from perf_culprit.say.inert import NO_BREAK, SENTENCE_LIMIT, Safe, unbroken
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.sections import (
-    CONTROL_CHART,
-    RULE_ENSEMBLE,
+    BY_COUNTER,
     Sections,
     crossing,
     is_out_of_control,
@@ -66,7 +66,6 @@ from perf_culprit.say.sections import (
 
 CATEGORY_LIMIT: Final = 40
 METRIC_LIMIT: Final = 60
-BY_SAMPLE: Final = "anova_by_sample"
 TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,
     Verdict.IMPROVEMENT: Tone.BETTER,
@@ -215,19 +214,19 @@ def certainty_text(finding: Finding) -> str:
     """Return the certainty and its basis, in words unless samples were tested. No foreign text."""
     if finding.test == "exact":
         return "all samples equal" if numbers.is_time(finding.metric.unit) else "exact count"
-    if finding.score is not None and finding.threshold is not None and finding.test == CONTROL_CHART:
+    if finding.score is not None and finding.threshold is not None and finding.scale is Scale.OUTSIDE:
         outside, limit = numbers.percent(finding.score), numbers.percent(finding.threshold)
         return f"{outside} of samples outside, limit {limit}"
-    if finding.score is not None and finding.threshold is not None and finding.test == CHANGE_POINT:
+    if finding.score is not None and finding.threshold is not None and finding.scale is Scale.STRENGTH:
         return f"strength {finding.score:.1f}, limit {finding.threshold:.1f}"
     if finding.rules is not None:
         votes = finding.rules.votes
         flagged = sum(vote.flagged for vote in votes)
         violated = numbers.percent(finding.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
-    if finding.test == BY_SAMPLE and finding.p_value is not None and finding.baseline and finding.target:
+    if finding.is_by_sample and finding.p_value is not None and finding.baseline and finding.target:
         counts = f"{counted(finding.target.count, 'sample')} against {finding.baseline.count:,}"
-        return f"ANOVA of samples, p {numbers.significant(finding.p_value)}, {counts}"
+        return f"published test, p {numbers.significant(finding.p_value)}, {counts}"
     return _rate_text(finding)
 
 
@@ -476,7 +475,7 @@ def not_called(sections: Sections) -> tuple[Finding, ...]:
 
 def outside_title(sections: Sections, count: int) -> str:
     """Return a title like "3 of 40 metrics left their limits, but were not called"."""
-    charted = sum(finding.test in {CONTROL_CHART, RULE_ENSEMBLE} for finding in sections.all)
+    charted = sum(finding.scale in BY_COUNTER for finding in sections.all)
     its, was = ("its", "was") if count == 1 else ("their", "were")
     return (
         f"{count:,} of {counted(charted, sections.noun)} {left_what(not_called(sections), its)}, but {was} not called"

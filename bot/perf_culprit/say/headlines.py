@@ -7,7 +7,7 @@ from enum import StrEnum
 from statistics import median
 from typing import Final
 
-from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdict
+from perf_culprit.model.finding import BaselineSource, Finding, Scale, Severity, Verdict
 from perf_culprit.model.reason import Remark, Untested, VerdictReason
 from perf_culprit.model.report import Answer, BudgetState, Conclusion, Report
 from perf_culprit.model.run import Cost, Direction, Metric
@@ -16,7 +16,7 @@ from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, lasted, percent, percent_at_least, significant
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_markdown import markdown, markdown_text
-from perf_culprit.say.sections import CONTROL_CHART, Sections, by_benchmark, left_what
+from perf_culprit.say.sections import Sections, by_benchmark, left_what
 
 
 def took(cost: Cost | None) -> str:
@@ -116,7 +116,6 @@ class NextStep:
 
 # Above this, a factor is easier to read than a percentage.
 MANIFOLD: Final = 9.0
-CHANGE_POINT = "change_point"
 _EXPECTED = {
     Direction.LOWER_IS_BETTER: ", where lower is better",
     Direction.HIGHER_IS_BETTER: ", where higher is better",
@@ -266,7 +265,7 @@ def _regression_advice(report: Report, *, has_check: bool) -> str:
 
 def effect(finding: Finding) -> str:
     """Describe the change of one metric, to follow its name: "takes 38.6% longer"."""
-    if finding.score is not None and finding.test == CONTROL_CHART:
+    if finding.score is not None and finding.scale is Scale.OUTSIDE:
         return f"is outside its limits in {percent(finding.score)} of the samples"
     change = finding.relative_change
     beyond = finding.reason.arguments.get("beyond")

@@ -34,7 +34,7 @@ _IS_MORE: Final = "is more than the stated {stated:%g}"
 
 SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.SIGNIFICANT: "proven: " + _AS_OFTEN,
-    VerdictReason.SIGNIFICANT_BY_SAMPLE: "ANOVA of samples, as if they were independent: p = {p:.2g}",
+    VerdictReason.SIGNIFICANT_BY_SAMPLE: "the published test of samples, as if they were independent: p = {p:.2g}",
     VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
     VerdictReason.EXCLUDED: "a change of {effect:%} is excluded",
@@ -99,6 +99,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Untested.TOO_FEW_FOR_MEDIAN: (
         "too few samples: the {side:prose} has {count:,}, the interval of a median needs {minimum:,}"
+    ),
+    Untested.TOO_SHORT: (
+        "too short to time: all samples are equal, and the last digit is {step:%} of them; repeat the work inside the "
+        "benchmark"
     ),
     Untested.NEEDS_SAMPLES: "this test needs two samples per side, and there is only a summary",
     Untested.TARGET_MISSING: "all values of the target are missing",
@@ -213,7 +217,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
     Remark.BY_SAMPLE: (
-        "judged by the published ANOVA of samples (unit: sample), which called {of_benchmarks:%} of unchanged recorded "
+        "judged by the published test of samples (unit: sample), which called {of_benchmarks:%} of unchanged recorded "
         "benchmarks, and some in {of_runs:%} of the comparisons"
     ),
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from perf_culprit.model.count import BENCHMARK
-from perf_culprit.model.finding import PROVEN, QUIET, Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import PROVEN, QUIET, Finding, Level, Scale, Severity, Verdict
 from perf_culprit.model.reason import VerdictReason
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, MetricKey
@@ -15,8 +15,8 @@ from perf_culprit.say.numbers import is_time
 # Conclusions after which the numbers do not judge the code.
 UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN, Conclusion.NOT_AFFECTED)
 
-CONTROL_CHART: Final = "control_chart"
-RULE_ENSEMBLE: Final = "rule_ensemble"
+# The scores of single counters; a strength is that of a whole history.
+BY_COUNTER: Final = frozenset({Scale.OUTSIDE, Scale.VOTES})
 _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 
 
@@ -130,12 +130,12 @@ def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
 
 
 def is_out_of_control(finding: Finding) -> bool:
-    return finding.test in {CONTROL_CHART, RULE_ENSEMBLE} and finding.violation > 1
+    return finding.scale in BY_COUNTER and finding.violation > 1
 
 
 def left_what(findings: Sequence[Finding], its: str) -> str:
     """Return words like "left their limits" or "broke their rules"."""
-    return f"broke {its} rules" if all(one.test == RULE_ENSEMBLE for one in findings) else f"left {its} limits"
+    return f"broke {its} rules" if all(one.scale is Scale.VOTES for one in findings) else f"left {its} limits"
 
 
 def split(report: Report) -> Sections:

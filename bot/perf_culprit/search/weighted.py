@@ -1,12 +1,12 @@
-"""The classic engine: the heaviest commit, a fixed number of repetitions, and a test against the good end [H13].
+"""The classic engine: the heaviest commit, a fixed number of repetitions, and a test against the last good one [H13].
 
-Every tested commit is interleaved with a fresh good one. The log2 N + 1 tests of a search share the level. Without
-both, machine drift is attributed to the commit (decision rule in docs/bisection.md). The source moves the good end to
-each commit that is not slower. Here it stays, and the answer reports any difference. The source names the last commit
-that is left. Here as many fresh rounds and the same test must show that it is slower than its parent.
+A commit that is not slower is the next good one, as published. Every tested commit is interleaved with fresh executions
+of the good one, and the log2 N + 1 tests of a search share the level. Without both, machine drift is attributed to the
+commit. The source names the last commit that is left. Here as many fresh rounds and the same test must show that it is
+slower than its parent.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,13 +34,15 @@ UNSEEN: Final = frozenset({OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}
 class _Stand:
     """`left` [N]: the possible culprits; `target`: the commit to measure now (1..N) or None.
 
-    `good` and `bad` are the ends of the rest: the last commit that was not slower, and the last that was.
+    `good` and `bad` are the ends of the rest: the last commit that was not slower, and the last that was. `levels`
+    [rounds] of the tested commits, each its difference from the good end.
     """
 
     left: Chosen
     target: int | None
     good: int
     bad: int
+    levels: Mapping[int, Floats]
 
 
 def p_value(differences: Floats, *, least: float = 0.0) -> float:
@@ -64,27 +66,29 @@ def _is_slower(standing: Standing, differences: Floats) -> bool:
     return p_value(differences, least=least) < level(standing)
 
 
-def _rounds(standing: Standing, commit: int) -> Floats:
+def _rounds(standing: Standing, good: int, commit: int) -> Floats:
     """Each repetition of a commit minus the good one next to it [rounds]; fewer while it is in progress."""
-    return round_differences(standing.samples, 0, commit)[: standing.state.settings.repetitions]
+    return round_differences(standing.samples, good, commit)[: standing.state.settings.repetitions]
 
 
-def _read(standing: Standing, *, moving: bool = False) -> _Stand:
-    """Repeat the search from its beginning with the present results.
+def _ends(standing: Standing) -> Floats:
+    return _rounds(standing, 0, standing.reach.size)
 
-    `moving`: judge against the last commit that was not slower, as the source does; it may need another commit next.
-    """
+
+def _read(standing: Standing) -> _Stand:
+    """Repeat the search from its beginning with the present results."""
     reach, repetitions = standing.reach, standing.state.settings.repetitions
     left, good, bad = standing.prior > 0, 0, reach.size
+    levels = {good: np.zeros(repetitions)}
     target: int | None = bad
-    while target is not None and len(rounds := _rounds(standing, target)) == repetitions:
-        ancestors = reach.column(target)
-        if _is_slower(standing, rounds - _rounds(standing, good) if moving else rounds):
+    while target is not None and len(rounds := _rounds(standing, good, target)) == repetitions:
+        ancestors, levels[target] = reach.column(target), levels[good] + rounds
+        if _is_slower(standing, rounds):
             left, bad = left & ancestors, target
         else:
             left, good = left & ~ancestors, target
         target = _heaviest(reach, standing.usable, left)
-    return _Stand(left=left, target=target, good=good, bad=bad)
+    return _Stand(left=left, target=target, good=good, bad=bad, levels=levels)
 
 
 def _heaviest(reach: Reach, usable: Chosen, left: Chosen) -> int | None:
@@ -125,12 +129,12 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
         before, after = standing.edges(_suspect(standing))
         wanted = repetitions - int(_fewest(_against_parents(standing))) - pending
         return [(Purpose.CONFIRM, (*before, after))] * min(k, max(wanted, 0))
-    target = _read(standing).target
-    if target is None:
+    stand = _read(standing)
+    if stand.target is None:
         return []
-    wanted = repetitions - len(_rounds(standing, target)) - pending
+    wanted = repetitions - len(_rounds(standing, stand.good, stand.target)) - pending
     purpose = Purpose.REPRODUCE if state.phase is Phase.REPRODUCE else Purpose.SEARCH
-    return [(purpose, (0, target))] * min(k, max(wanted, 0))
+    return [(purpose, (stand.good, stand.target))] * min(k, max(wanted, 0))
 
 
 def advance(standing: Standing) -> SearchState:
@@ -143,7 +147,7 @@ def advance(standing: Standing) -> SearchState:
         if _is_slower(standing, rounds):
             return _conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
         standing = standing.later(replace(state, phase=Phase.REPRODUCE))
-    ends = _rounds(standing, standing.reach.size)
+    ends = _ends(standing)
     if standing.state.phase is Phase.REPRODUCE and len(ends) == state.settings.repetitions:
         if not _is_slower(standing, ends):
             return _conclude(standing, _denial(ends))
@@ -209,7 +213,7 @@ def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
     outcome = Outcome(
         kind=kind, executions=standing.executions, rounds=len(standing.state.results), skipped=standing.skipped
     )
-    ends = _rounds(standing, standing.reach.size)
+    ends = _ends(standing)
     if kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE} or len(ends) < 2:
         return outcome
     change, interval = _change(standing, ends)
@@ -259,30 +263,19 @@ def _answer(standing: Standing, pairs: Sequence[Floats]) -> Outcome:
     )
     notes = (
         because(SearchReason.CHANCE_OF_ERROR, commit=name, repetitions=rounds, chance=level(standing)),
-        *_levels_between(standing, suspect + 1),
+        *_step_after(standing),
     )
     return replace(_outcome(standing, OutcomeKind.CULPRIT), culprits=(culprit,), notes=notes)
 
 
-def _levels_between(standing: Standing, named: int) -> Iterator[Reason]:
-    """Report levels between those of the ends: the commit that the source names, and the remaining step."""
-    stand, source = _read(standing), _read(standing, moving=True)
-    first = int(np.flatnonzero(source.left)[0]) + 1
-    if source.target is None and first != named:
-        differences = _rounds(standing, source.bad) - _rounds(standing, source.good)
-        yield _between(standing, SearchReason.SOURCE_NAMES, source.good, first, differences)
-    elif source.target is not None:
-        differences = _rounds(standing, source.good)
-        yield _between(standing, SearchReason.SOURCE_TESTS_NEXT, source.good, source.target, differences)
-    rest = _rounds(standing, standing.reach.size) - _rounds(standing, stand.bad)
+def _step_after(standing: Standing) -> Iterator[Reason]:
+    """Report that the bad end is slower than the last commit that was slower: another step remains."""
+    stand, end = _read(standing), standing.reach.size
+    rest = stand.levels[end] - stand.levels[stand.bad]
     if _is_slower(standing, rest):
-        yield _between(standing, SearchReason.STEP_AFTER, stand.bad, standing.reach.size, rest)
-
-
-def _between(standing: Standing, code: SearchReason, before: int, after: int, differences: Floats) -> Reason:
-    change, interval = _change(standing, differences)
-    names = {"before": standing.short(before), "after": standing.short(after)}
-    return because(code, **names, change=change, low=interval.low, high=interval.high)
+        change, interval = _change(standing, rest)
+        names = {"before": standing.short(stand.bad), "after": standing.short(end)}
+        yield because(SearchReason.STEP_AFTER, **names, change=change, low=interval.low, high=interval.high)
 
 
 def _suspects(standing: Standing) -> tuple[Suspect, ...]:
@@ -310,7 +303,7 @@ def progress(standing: Standing) -> Progress:
     is_reproduced = state.phase in (Phase.SEARCH, Phase.CONFIRM)
     left = stand.left if is_reproduced else standing.prior > 0
     tests = 1 + tests_left(standing.reach, standing.usable, left) + (not is_reproduced)
-    measured = [] if stand.target is None else [_rounds(standing, stand.target)]
+    measured = [] if stand.target is None else [_rounds(standing, stand.good, stand.target)]
     made = min(map(len, _against_parents(standing) if state.phase is Phase.CONFIRM else measured), default=0)
     ends = _outcome(standing, OutcomeKind.BUDGET_SPENT)
     return Progress(

@@ -35,9 +35,14 @@ class MedianEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """`difference` tests the two medians; `excludes_zero` and `overlap` (m,) are the two conditions at one level."""
+    """`difference` tests the two medians; `excludes_zero` and `overlap` (m,) are the two conditions at one level.
+
+    `low` and `high` (m,) bound the difference.
+    """
 
     difference: TestResult
+    low: Floats
+    high: Floats
     excludes_zero: Booleans
     overlap: Booleans
 
@@ -88,9 +93,12 @@ def deviation(target: MedianEstimate, baseline: MedianEstimate, *, level: float 
     """
     variances = target.error**2, baseline.error**2
     freedom = satterthwaite(variances[0], target.degrees_of_freedom, variances[1], baseline.degrees_of_freedom)
-    difference = student_t(target.median - baseline.median, variances[0] + variances[1], freedom)
+    between = target.median - baseline.median
+    difference = student_t(between, variances[0] + variances[1], freedom)
+    half_width = special.stdtrit(freedom, 0.5 + level / 2) * np.sqrt(variances[0] + variances[1])
     overlap = intervals_overlap(target.bounds(level), baseline.bounds(level))
-    return Deviation(difference, difference.p_value < 1 - level, overlap)
+    excludes_zero = difference.p_value < 1 - level
+    return Deviation(difference, between - half_width, between + half_width, excludes_zero, overlap)
 
 
 def intervals_overlap(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Booleans:

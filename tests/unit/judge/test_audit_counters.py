@@ -1,5 +1,7 @@
 """Audits of recorded counters."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -7,7 +9,7 @@ from msgspec.structs import replace
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import anova
-from perf_culprit.judge.audit_counters import sweep_thresholds
+from perf_culprit.judge.audit_counters import sweep_labels, sweep_thresholds
 from perf_culprit.judge.detector_audit import audit
 from perf_culprit.judge.detectors import COUNTER_DETECTORS
 from perf_culprit.model.accuracy import Audit, CounterAudit
@@ -102,6 +104,42 @@ def test_a_higher_threshold_is_more_precise_and_finds_less(monkeypatch: pytest.M
     own = by_threshold[None]
     assert own.precision is not None
     assert own.precision > low
+
+
+def test_labelled_runs_give_precision_recall_and_f_of_charts_and_rules_by_threshold() -> None:
+    """Own computation: a run is called if any counter's ratio against the good runs exceeds the threshold."""
+    rng = np.random.default_rng(SEED)
+    runs = [counter_run(counter_table(noisy_counters(rng, counters=4))) for _ in range(9)]
+    bad = [False] * 6 + [True] * 3
+    runs[6:] = [with_factor(run, 1.3) for run in runs[6:]]
+    points = sweep_labels(runs, bad, settings=PolicySettings(), rng=np.random.default_rng(SEED))
+    charts = {one.threshold: one for one in points if one.detector == "control_chart"}
+    rules = {one.threshold: one for one in points if one.detector == "rule_ensemble"}
+    assert (len(charts), len(rules)) == (13, 9)
+    worst = [_largest_ratio(run, [one for one in runs[:6] if one is not run]) for run in runs]
+    for threshold, point in charts.items():
+        if threshold is None:
+            continue
+        called = [ratio > threshold for ratio in worst]
+        right = sum(a and b for a, b in zip(called, bad, strict=True))
+        assert point.recall == right / 3
+        assert point.precision == (pytest.approx(right / sum(called)) if any(called) else None)
+        assert point.f == (pytest.approx(2 * right / (sum(called) + 3)) if any(called) else None)
+    assert (charts[0.02].precision, charts[0.5].precision, charts[0.5].f) == (3 / 9, 1.0, 1.0)
+    assert (rules[0.25].recall, rules[0.25].precision) == (1.0, 1.0)
+
+
+def with_factor(run: Run, factor: float) -> Run:
+    (table,) = run.counters
+    values = table.values.copy()
+    values[:, 0] *= factor
+    return replace(run, counters=(dataclasses.replace(table, values=values),))
+
+
+def _largest_ratio(run: Run, good: list[Run]) -> float:
+    own, others = run.counters[0].values, np.vstack([one.counters[0].values for one in good])
+    low, high = np.percentile(others, (5, 95), axis=0)
+    return float(((own < low) | (own > high)).mean(axis=0).max())
 
 
 def test_runs_without_counters_have_no_thresholds_to_sweep() -> None:

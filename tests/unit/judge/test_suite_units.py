@@ -7,12 +7,13 @@ from msgspec.structs import replace
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import corrected_for_analyses, judge_run
+from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Interval, Verdict
-from perf_culprit.model.reason import Remark, VerdictReason, because
+from perf_culprit.model.reason import Remark, Untested, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, Metric
 from perf_culprit.say.comparison import render_text
-from tests.support.noisy_runs import THROUGHPUT, TIME
+from tests.support.noisy_runs import THROUGHPUT, TIME, run_of
 from tests.support.sides import by_name, compared, files, joined, noise
 
 ALLOCATIONS = Metric(name="allocs", unit="allocs/op", direction=Direction.LOWER_IS_BETTER)
@@ -108,6 +109,21 @@ def test_a_coarse_clock_repeats_itself_and_is_not_exact() -> None:
     after = before.copy()
     after[:, 1] = 0.03
     assert by_name(compared(files(before), files(after)))["bench_00001 time"].verdict not in TURNED
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "step"),
+    [(5e-8, "s", 0.2), (0.001, "ms", 1.0), (0.5, "s", 0.2), (0.12, "s", 1 / 12), (0.125, "s", None), (5.0, "us", None)],
+)
+def test_times_of_one_digit_are_too_short_to_time(value: float, unit: str, step: float | None) -> None:
+    metric = Metric(name="time", unit=unit, direction=Direction.LOWER_IS_BETTER)
+    run = run_of([[value] * 5], metric=metric)
+    (finding,) = judge(Baseline(runs=(run,), source=BaselineSource.FILES), run, settings=PolicySettings()).findings
+    if step is None:
+        assert finding.reason.code is not Untested.TOO_SHORT
+    else:
+        assert (finding.verdict, finding.reason.code) == (Verdict.UNTESTED, Untested.TOO_SHORT)
+        assert finding.reason.arguments["step"] == pytest.approx(step)
 
 
 @pytest.mark.parametrize(("before", "after", "is_called"), [(0, 1, False), (6, 2, False), (0, 8, True), (64, 80, True)])

@@ -226,7 +226,12 @@ def repeats_by_clock(path: str, reading: Reading = AS_IT_IS) -> bool:
 
 def collect_each(paths: Sequence[str], reading: Reading = AS_IT_IS) -> tuple[Run, ...]:
     """Read one run per file (of a pattern too), directory or archive, for baselines, which distinguish runs."""
-    return tuple(run for _, run in join_parts(list(reading.each(paths))))
+    return tuple(run for _, run in collect_named(paths, reading))
+
+
+def collect_named(paths: Sequence[str], reading: Reading = AS_IT_IS) -> list[tuple[str, Run]]:
+    """Read as `collect_each`, with the place of each run."""
+    return join_parts(list(reading.each(paths)))
 
 
 def collect_executions(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
