@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from perf_culprit.files import temporary_folder
 from perf_culprit.init.build_files import cmake_suggestions
 from perf_culprit.init.native_output import Command, native
 from perf_culprit.init.repository import Repository, Suggestion, look
 
 ANSWER_SECONDS: Final = 60
+SCRATCH: Final = "{scratch}"  # a folder of its own for what a tool writes
 NAMED: Final = re.compile(r"(?<![\w-])[\w:./-]*bench[\w:./-]*", re.IGNORECASE)
 NO_MEASUREMENT: Final = re.compile(
     r"check|build|lint|clean|install|compile|compare|report|publish|upload", re.IGNORECASE
@@ -28,11 +30,12 @@ def asked_suggestions(root: Path) -> Iterator[Suggestion]:
 
 
 def _answer(command: str, root: Path) -> str:
-    words = command.split()
-    try:
-        done = subprocess.run(words, cwd=root, capture_output=True, timeout=ANSWER_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
+    with temporary_folder() as scratch:
+        words = [word.replace(SCRATCH, str(scratch)) for word in command.split()]
+        try:
+            done = subprocess.run(words, cwd=root, capture_output=True, timeout=ANSWER_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
     # `make -q` has 1 where a target is out of date.
     return done.stdout.decode(errors="replace") if done.returncode in (0, 1) else ""
 
@@ -102,7 +105,7 @@ Reader = Callable[[str, str, Repository], Iterator[Suggestion]]
 QUESTIONS: Final[tuple[tuple[str, str, Reader], ...]] = (
     ("Cargo.toml", "cargo metadata --no-deps --format-version 1", _cargo),
     ("package.json", "npm pkg get scripts --workspaces --json", _workspaces),
-    ("CMakeLists.txt", "cmake -S . -B /tmp/perf-culprit-asked -LA", _cmake),
+    ("CMakeLists.txt", f"cmake -S . -B {SCRATCH} -LA", _cmake),
     ("justfile", "just --summary", _tasks),
     ("mise.toml", "mise tasks ls --no-header", _tasks),
     ("pixi.toml", "pixi task list --summary", _tasks),

@@ -53,39 +53,24 @@ BRINGS: Final = (
     ("swift", "swift"),
     ("setup-zig", "zig"),
 )
-# Programs that a command names, and how the scratch folder gets them; without a way the machine must have them.
+# Programs that a command names, and how the scratch folder gets them.
 BROUGHT: Final = {
     **{
         name: f"pip install --quiet {name}"
-        for name in ("uv", "tox", "nox", "poetry", "pdm", "hatch", "invoke", "meson")
+        for name in ("cmake", "hatch", "invoke", "meson", "nox", "pdm", "poetry", "pytest", "tox", "uv")
     },
     "asv": "pip install --quiet asv virtualenv",
     "just": "pip install --quiet rust-just",
-    "cmake": "pip install --quiet cmake",
-    "pytest": "pip install --quiet pytest",
-    **{name: f"npm install --silent --global {name}" for name in ("pnpm", "yarn", "bun", "deno")},
-    **dict.fromkeys(
-        (
-            "hyperfine",
-            "dotnet",
-            "julia",
-            "php",
-            "composer",
-            "ruby",
-            "bundle",
-            "pixi",
-            "mise",
-            "micromamba",
-            "conda",
-            "nix",
-        ),
-        "",
-    ),
-    **dict.fromkeys(
-        ("docker", "docker-compose", "opam", "dune", "cabal", "swift", "zig", "gradle", "sbt", "earthly", "go"), ""
-    ),
-    **dict.fromkeys(("cargo", "mvn", "node", "npm", "java", "pwsh", "nvidia-smi", "bazel", "task"), ""),
+    **{name: f"npm install --silent --global {name}" for name in ("bun", "deno", "pnpm", "yarn")},
 }
+# Programs that the machine must have.
+OWN: Final = frozenset(
+    {
+        *("bazel", "bundle", "cabal", "cargo", "composer", "conda", "docker", "docker-compose", "dotnet", "dune"),
+        *("earthly", "go", "gradle", "hyperfine", "java", "julia", "micromamba", "mise", "mvn", "nix", "node", "npm"),
+        *("nvidia-smi", "opam", "php", "pixi", "pwsh", "ruby", "sbt", "swift", "task", "zig"),
+    }
+)
 # The same benchmarks in another way: asv's environments may need a program that is not here, and repetitions within an
 # execution take time, though `measure` repeats the whole of it.
 OTHER_WAYS: Final = (
@@ -189,7 +174,7 @@ def _ways(choice: Choice) -> Iterator[str]:
 
 def missing(choice: Choice) -> list[str]:
     """The programs that neither the machine nor a scratch folder has."""
-    return [f"`{name}`" for name in _programs(choice) if not BROUGHT.get(name) and shutil.which(name) is None]
+    return [f"`{name}`" for name in _programs(choice) if name not in BROUGHT and shutil.which(name) is None]
 
 
 def _programs(choice: Choice) -> list[str]:
@@ -197,14 +182,14 @@ def _programs(choice: Choice) -> list[str]:
     brought = [name for pattern, name in BRINGS for action in actions if re.search(pattern, action)]
     lines = f"{choice.build}\n{choice.run}"
     named = re.findall(r"(?m)(?:^|&&|[;|(']|\b(?:then|do|exec|sudo))\s*(?:\w+=\S+\s+)*([\w-]+)(?=[\s)']|$)", lines)
-    return list(dict.fromkeys([*brought, *(name for name in named if name in BROUGHT)]))
+    return list(dict.fromkeys([*brought, *(name for name in named if name in OWN or name in BROUGHT)]))
 
 
 def scratch(choice: Choice, folder: Path) -> tuple[str, str]:
     """Return what enters the scratch folder, and what fills it; both empty if nothing is to be brought."""
     parts = [part.strip() for part in re.split(r"\n|&&", choice.setup) if part.strip()]
     own = [part for part in parts if PIP.search(part) or re.match(r"npm (i|install) (-g|--global)\b", part)]
-    ways = [BROUGHT[name] for name in _programs(choice) if BROUGHT.get(name) and shutil.which(name) is None]
+    ways = [BROUGHT[name] for name in _programs(choice) if name in BROUGHT and shutil.which(name) is None]
     lines = [*dict.fromkeys([*ways, *(re.sub(r"^sudo ", "", part) for part in own)])]
     if not lines:
         return "", ""
