@@ -27,6 +27,12 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "sh .ci/env pytest tests/unit/judge": ".ci/tests",
     "sh .ci/env pytest --durations=25": ".ci/tests",
     "sh .ci/env pytest -n 0 --pdb -k NAME": ".ci/env",
+    "sh .ci/env pytest tests/integration/test_recorded_slowdowns.py": ".ci/tests",
+    "python -m benchmarks.diagnose.replay": "tests/integration/test_recorded_slowdowns.py",
+    "git clone https://github.com/nyrkio/benchzoo && git -C benchzoo checkout 77bf382": (
+        "tests/integration/test_foreign_results.py"
+    ),
+    "python -m tests.support.foreign_results benchzoo/tests/data --write": "tests/integration/test_foreign_results.py",
     "sh .ci/env ruff check .": ".ci/lint",
     "sh .ci/env mypy": ".ci/lint",
     "sh .ci/env python .ci/reference.py": "tests/unit/test_reference.py",
