@@ -18,6 +18,8 @@ pytest_plugins = [
 ]
 # On a runner commands see less of the environment: tests that simulate one set this themselves.
 os.environ.pop("GITHUB_ACTIONS", None)
+# Lines are as long as they are, whatever the caller's terminal.
+os.environ.pop("COLUMNS", None)
 # Tests use only their own history.
 os.environ.pop("PERF_CULPRIT_HISTORY_URL", None)
 # Tests use only their own git configuration, without the user's aliases and keys or a calling hook's repository.

@@ -684,7 +684,7 @@ def test_what_cannot_be_counted_is_measured(
 def noisy(counter: Path, value: str) -> str:
     """Return a command whose numbers have a standard deviation of 29%, and are the same in every test."""
     count = f"n=0; test ! -e {counter} || read -r n < {counter}; echo $((n + 1)) > {counter}"
-    return f"{count}; echo $(({value} * (1000 + (n * 377 + n * n * 211) % 1001 - 500)))"
+    return f"{count}; echo $(({value} * (1000 + (n * 389 + n * n * 223) % 1001 - 500)))"
 
 
 @pytest.mark.usefixtures("counting")
