@@ -99,6 +99,7 @@ class Trials:
         self._minutes = minutes
         self._end = time.monotonic() + 60 * minutes
         self._number = 0
+        self._failures = 0
         self._untried: Choice | None = None
 
     @property
@@ -110,6 +111,8 @@ class Trials:
         for is_timed, some in ((False, choices), (False, more), (True, choices)):
             for choice in some:
                 if (trial := self._try(choice, is_timed=is_timed)) is not None:
+                    if self._failures:
+                        self._say("earlier proposals failed: this may measure only a part of the suite")
                     return trial
         if self._untried is not None:
             return Trial(choice=self._untried)
@@ -135,6 +138,7 @@ class Trials:
             except BotError as error:
                 more = "; --minutes gives the trial more" if "took longer than" in error.message else ""
                 self._say(f"gave no benchmarks: {_shown(run)}\n   {error.message}{more}\n   {error.next_step}")
+        self._failures += bool(ways)
         return None
 
     def _execute(self, choice: Choice, *, share: float) -> Trial:

@@ -203,7 +203,6 @@ TITLES: Final = {
     Remark.PARTLY_AFFECTED: "Measured in part:",
     Remark.HARNESS_CHANGED: "The benchmarks' files changed:",
     Remark.HARNESS_OF_HEAD: "Benchmarks of the head:",
-    Remark.LOST: "Lost:",
     Remark.PART_MISSING: "Not complete:",
     **dict.fromkeys(HISTORY, "The history is short:"),
     **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),

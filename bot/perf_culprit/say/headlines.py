@@ -582,8 +582,10 @@ def _nothing_else(sections: Sections) -> str:
 def _done(report: Report) -> str:
     if any(note.code is Remark.PART_MISSING for note in report.notes):
         return "Measure the missing part again."
-    is_gone = "See why benchmarks are missing: a crash or a time limit leaves no result."
-    return is_gone if report.missing else "Nothing to do."
+    if not report.missing:
+        return "Nothing to do."
+    fails = " This fails the check." if report.failed else ""
+    return f"See why benchmarks are missing: a crash or a time limit leaves no result.{fails}"
 
 
 def unchanged_advice(report: Report, sections: Sections) -> str:

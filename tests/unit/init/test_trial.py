@@ -43,6 +43,7 @@ def test_the_next_proposal_is_tried_if_one_gives_no_benchmarks(
     assert main(["init", "--repo", str(committed(root)), "--yes", "--try"]) == 0
     told = capsys.readouterr().out
     assert "gave no benchmarks: ./bench_a.sh\n" in told
+    assert "earlier proposals failed: this may measure only a part of the suite" in told
     assert "ended with exit code 3; its output ends with: broken" in told
     assert "tried: 1 benchmark in 0 s, built in 0 s, such as BenchmarkParse" in told
     assert "--run 'make bench'" in (root / ".github/workflows/perf.yml").read_text()
