@@ -1,7 +1,7 @@
 """The settings of the decision rule and the detectors, and the settings that result for one metric."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -348,10 +348,10 @@ class PolicySettings(Section):
     ignore_environment: Annotated[bool, Field(description="also compare runs of different hardware")] = False
 
     def is_control(self, benchmark: str) -> bool:
-        return any(fnmatchcase(benchmark, pattern) for pattern in self.control)
+        return matches_any(benchmark, self.control)
 
     def is_watched(self, benchmark: str) -> bool:
-        return any(fnmatchcase(benchmark, pattern) for pattern in self.watch)
+        return matches_any(benchmark, self.watch)
 
     def of(self, key: MetricKey) -> MetricSettings:
         rule = next((rule for rule in self.benchmarks if rule.matches(key)), None)
@@ -427,6 +427,11 @@ def _check_categories(categories: Sequence[CategoryConfig]) -> None:
     stated = [bound for bound in bounds if bound is not None]
     if stated != sorted(set(stated)):
         raise ValueError("categories go from the fastest to the slowest, each below higher than the one before")
+
+
+def matches_any(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the shell patterns matches, with upper and lower case told apart."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _first(*values: float | None) -> float:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
@@ -10,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from perf_culprit.commands.measure_requests import Affected
 from perf_culprit.config.database_url import Database
-from perf_culprit.config.policy_settings import PolicySettings, Section
+from perf_culprit.config.policy_settings import PolicySettings, Section, matches_any
 from perf_culprit.config.units import DurationMs, Percent, SizeBytes
 from perf_culprit.model.bisection import Engine
 from perf_culprit.model.count import SIZE, Count, as_quantity
@@ -308,7 +307,7 @@ class Config(PolicySettings):
 
     def is_benchmark_file(self, path: str) -> bool:
         is_code = not path.endswith((".md", ".rst", ".txt"))
-        return is_code and any(fnmatchcase(path, pattern) for pattern in self.benchmark_files)
+        return is_code and matches_any(path, self.benchmark_files)
 
     def direction_of(self, key: MetricKey) -> Direction | None:
         """The configured direction of a metric whose file does not state it."""

@@ -157,8 +157,8 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
     commands, tool = shell_commands(config, asked)
     commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
     if asked.variant:
-        texts = (one.partition("=")[2] for one in asked.variant)
-        commands = replace_commands(commands, variants=dict(zip(asked.commits, texts, strict=True)))
+        texts = {commit: label.partition("=")[2] for commit, label in variants.items()}
+        commands = replace_commands(commands, variants=texts)
     usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
     environ = environ or {}
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
@@ -527,8 +527,7 @@ class _Measurement:
                 break
         for side in others:
             side.made = None if self._lost_harness else side.made
-            mark = Environment(components={HARNESS: head.commit} if side.made else {})
-            side.run = replace(side.run, environment=side.run.environment.merged(mark))
+            side.run = _marked(side.run, HARNESS, head.commit if side.made else None)
 
     def _warm_up(self, workplace: Workplace) -> None:
         for side in self._sides:
@@ -804,7 +803,9 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     environment = machine_environment()
     run = Run(suite=config.suite, job=job, environment=environment, unreached=plan.unreached, seed=drawn_seed())
     sides = tuple(
-        MeasuredSide(file=asked.output / f"{name}.json", commit=commit, run=_marked(run, plan.variants.get(commit)))
+        MeasuredSide(
+            file=asked.output / f"{name}.json", commit=commit, run=_marked(run, VARIANT, plan.variants.get(commit))
+        )
         for name, commit in zip(names, commits, strict=True)
     )
     if asked.resume and plan.is_reached:
@@ -816,8 +817,8 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     return sides
 
 
-def _marked(run: Run, variant: str | None) -> Run:
-    mark = Environment(components={VARIANT: variant} if variant else {})
+def _marked(run: Run, component: str, value: str | None) -> Run:
+    mark = Environment(components={component: value} if value else {})
     return replace(run, environment=run.environment.merged(mark))
 
 

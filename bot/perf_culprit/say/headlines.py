@@ -127,6 +127,7 @@ IN_TURN: Final = "Measure both commits in turn on one machine:"
 UNDER_WAY: Final = "Both commits are measured in turn now; the answer follows."
 # Measured in turn already, and still looking worse.
 _BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
+FAILS: Final = "This fails the check."
 SAME_VALUES: Final = "Both sides hold the same values: one may be a copy of the other."
 COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
 HARNESS_COMMAND: Final = f"{COMMAND} --harness head"
@@ -188,7 +189,7 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         place = "Look there first." if is_worse and report.blames_target else ""
         return NextStep(subject=subject, effect=effect(subject) if subject else "", place=place, advice=advice)
     if _exceeded(report):
-        return NextStep(advice="Get below the budget, or change it in the configuration. This fails the check.")
+        return NextStep(advice=f"Get below the budget, or change it in the configuration. {FAILS}")
     if report.conclusion is Conclusion.SUSPECTED:
         return _to_decide(report, sections)
     is_copy = _is_copy(report)
@@ -260,7 +261,7 @@ def _regression_advice(report: Report, *, has_check: bool) -> str:
         )
     if not has_check:
         return ""
-    return "This fails the check." if report.failed else "This does not fail the check."
+    return FAILS if report.failed else "This does not fail the check."
 
 
 def effect(finding: Finding) -> str:
@@ -584,7 +585,7 @@ def _done(report: Report) -> str:
         return "Measure the missing part again."
     if not report.missing:
         return "Nothing to do."
-    fails = " This fails the check." if report.failed else ""
+    fails = f" {FAILS}" if report.failed else ""
     return f"See why benchmarks are missing: a crash or a time limit leaves no result.{fails}"
 
 

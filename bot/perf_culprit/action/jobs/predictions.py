@@ -1,11 +1,11 @@
 """git -> simulate -> judge: predictions by the model files that a pull request changes."""
 
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
+from perf_culprit.config.policy_settings import matches_any
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError
 from perf_culprit.flows.simulations import judge_designs
@@ -65,5 +65,5 @@ def changed_files(repository: Path, *, base: str, head: str, patterns: Sequence[
     return tuple(
         change
         for change in git.file_changes(repository, base, head)
-        if change.blob is not None and any(fnmatchcase(change.path, pattern) for pattern in patterns)
+        if change.blob is not None and matches_any(change.path, patterns)
     )
