@@ -11,7 +11,7 @@ from perf_culprit.flows.measurement import Tried
 from perf_culprit.init.asked_tools import QUESTIONS
 from perf_culprit.init.existing_workflows import workflow_suggestions
 from perf_culprit.init.repository import look
-from perf_culprit.init.trial import missing, paced, scratch
+from perf_culprit.init.trial import missing, paced, pinned, scratch, shortened
 from perf_culprit.init.workflow_files import Choice
 from perf_culprit.model.run import Run
 from tests.support.git_repository import init_repository, run_git
@@ -43,11 +43,80 @@ def test_the_next_proposal_is_tried_if_one_gives_no_benchmarks(
     assert main(["init", "--repo", str(committed(root)), "--yes", "--try"]) == 0
     told = capsys.readouterr().out
     assert "gave no benchmarks: ./bench_a.sh\n" in told
-    assert "earlier proposals failed: this may measure only a part of the suite" in told
     assert "ended with exit code 3; its output ends with: broken" in told
     assert "tried: 1 benchmark in 0 s, built in 0 s, such as BenchmarkParse" in told
     assert "--run 'make bench'" in (root / ".github/workflows/perf.yml").read_text()
     assert "HEAD against itself, for at most 10 minutes:" in told
+
+
+def test_a_part_of_the_suite_does_not_stand_for_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    functions = "".join(f"func Benchmark{name}(b *testing.B) {{}}\n" for name in ("Parse", "Print"))
+    root = lay_out(
+        init_repository(tmp_path / "x"),
+        "- run: ./bench_a.sh  # go test -bench .\n",
+        bench_a_D_sh="exit 3\n",
+        bench_D_sh=GO,
+        Makefile="bench:\n\t@./bench.sh  # go test -bench\n",
+        parse_test_D_go=functions,
+    )
+    assert main(["init", "--repo", str(committed(root)), "--yes", "--try", "--minutes", "1"]) == 3
+    told = capsys.readouterr()
+    assert "not taken: `make bench` gives a part: the sources declare 1 benchmark more, such as BenchmarkPrint" in (
+        told.out
+    )
+    assert "the whole suite failed" in told.err
+    assert "if the part is enough: perf-culprit init --try --run 'make bench'" in told.err
+    assert not (root / ".github/workflows/perf.yml").exists()
+
+
+@pytest.mark.parametrize(
+    ("printed", "lacking"),
+    [
+        ("error: toolchain '1.80.1-x86' is not installed", "needs the Rust toolchain 1.80.1-x86"),
+        ("curl: (6) Could not resolve host: example.org", "needs the network (example.org)"),
+        ("error: release version 21 not supported", "needs Java 21"),
+    ],
+)
+def test_what_the_machine_lacks_is_not_an_error_of_the_build(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], printed: str, lacking: str
+) -> None:
+    text = f'echo "$RUSTUP_TOOLCHAIN {printed}" >&2\nexit 1\n'
+    root = committed(lay_out(init_repository(tmp_path / "x"), "- run: ./bench.sh\n", bench_D_sh=text))
+    assert main(["init", "--repo", str(root), "--yes", "--try"]) == 0
+    told = capsys.readouterr().out
+    assert f"not tried: ./bench.sh {lacking}" in told
+    assert ("tried with RUSTUP_TOOLCHAIN=stable" in told) == ("Rust" in lacking)
+    assert f"  # not tried: {lacking}" in (root / ".github/workflows/perf.yml").read_text()
+
+
+SHORT = {
+    "go test -run '^$' -bench . -count=10 ./...": "go test -run '^$' -bench . -benchtime=100ms ./...",
+    "cargo bench -p a && cp -r target/criterion out": (
+        r"cargo bench -p a --bench \* -- --warm-up-time 1 --measurement-time 1 --sample-size 10 "
+        "&& cp -r target/criterion out"
+    ),
+    "cargo bench --bench a -- x && cp -r target/criterion out": (
+        "cargo bench --bench a -- x --warm-up-time 1 --measurement-time 1 --sample-size 10 "
+        "&& cp -r target/criterion out"
+    ),
+    "pytest --benchmark-json=x": "pytest --benchmark-max-time=0.1 --benchmark-min-rounds=1 --benchmark-json=x",
+    "./b --benchmark_repetitions=5 --benchmark_out=x": "./b --benchmark_min_time=0.05 --benchmark_out=x",
+    "make bench": "",
+}
+
+
+@pytest.mark.parametrize("run", SHORT)
+def test_a_shorter_execution_keeps_the_benchmarks(run: str) -> None:
+    assert shortened(run) == SHORT[run]
+
+
+def test_the_package_manager_is_the_pinned_one(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"packageManager": "yarn@4.1.0+sha512.abc"}')
+    steps = ({"uses": "pnpm/action-setup@v4", "with": {"version": 9}},)
+    choice = Choice(run="pnpm bench", setup="", steps=steps)
+    assert pinned(look(tmp_path), choice) == {"pnpm": "pnpm@9", "yarn": "@yarnpkg/cli-dist@4.1.0"}
+    _, bring = scratch(choice, tmp_path, pins={"pnpm": "pnpm@9"})
+    assert bring.splitlines()[-1] == "npm install --silent --global pnpm@9"
 
 
 def test_what_needs_another_machine_is_written_as_not_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +221,7 @@ ANSWERS = {
     "package.json": ('{"core": {"bench": "vitest bench", "bench:check": "x"}}', "npm run bench --workspace core"),
     "justfile": ("build bench-all lint-bench", "just bench-all"),
     "tox.ini": ("py311\nbenchmark\n", "tox run -e benchmark"),
-    "Makefile": ("all: x\nbench: all\n", "make bench"),
+    "Makefile": ("make -bench\nbench: all\n", "make bench"),
 }
 
 
