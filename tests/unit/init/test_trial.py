@@ -1,10 +1,13 @@
 """`init --try`: which proposals are tried here, what is said of them, and what is written."""
 
+import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from perf_culprit.cli.entry import main
 from perf_culprit.flows.measurement import Tried
@@ -12,7 +15,7 @@ from perf_culprit.init.asked_tools import QUESTIONS
 from perf_culprit.init.existing_workflows import workflow_suggestions
 from perf_culprit.init.repository import look
 from perf_culprit.init.trial import missing, paced, pinned, scratch, shortened
-from perf_culprit.init.workflow_files import Choice
+from perf_culprit.init.workflow_files import Choice, check_files
 from perf_culprit.model.run import Run
 from tests.support.git_repository import init_repository, run_git
 from tests.unit.test_existing_workflows import lay_out
@@ -87,6 +90,39 @@ def test_what_the_machine_lacks_is_not_an_error_of_the_build(
     assert f"not tried: ./bench.sh {lacking}" in told
     assert ("tried with RUSTUP_TOOLCHAIN=stable" in told) == ("Rust" in lacking)
     assert f"  # not tried: {lacking}" in (root / ".github/workflows/perf.yml").read_text()
+
+
+def test_a_draft_tries_on_the_runner_and_tells_the_pull_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = committed(lay_out(init_repository(tmp_path / "x"), "- run: ./bench.sh\n", bench_D_sh=GO))
+    assert main(["init", "--repo", str(root), "--yes", "--pull-request"]) == 0
+    assert "gh pr create --draft" in capsys.readouterr().out
+    (path,) = (root / ".github/workflows").glob("perf*")
+    assert not (root / ".github/perf-culprit.yml").exists()
+    assert all("zeros" in remark.text for remark in check_files(root))
+    jobs = yaml.safe_load(path.read_text())["jobs"]
+    assert [job["permissions"] for job in jobs.values()] == [
+        {"contents": "read"},
+        {"actions": "read", "pull-requests": "write"},
+    ]
+    assert not any("checkout" in step.get("uses", "") for step in jobs["tell"]["steps"])
+    tools, comment = tmp_path / "bin", tmp_path / "comment.md"
+    tools.mkdir()
+    for name, body in (("perf-culprit", "echo \"$@\"; echo '```'; exit 3"), ("gh", 'echo "$@"')):
+        (tools / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tools / name).chmod(0o755)
+    environment = {"PATH": f"{tools}:{os.environ['PATH']}", "NUMBER": "7", "GITHUB_REPOSITORY": "o/r"}
+    environment["GITHUB_RUN_ID"] = "42"
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        command = ["bash", "-e", "-o", "pipefail", "-c", script]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    (script,) = (step["run"] for step in jobs["try"]["steps"] if "--try" in step.get("run", ""))
+    assert run(script).returncode == 3
+    assert run(jobs["tell"]["steps"][-1]["run"]).stdout == "pr comment 7 --repo o/r --body-file comment.md\n"
+    assert "\n\n    init --try --yes --minutes 15\n    ```\n\nIts files" in comment.read_text()
 
 
 SHORT = {
