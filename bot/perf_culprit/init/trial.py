@@ -105,9 +105,13 @@ LACKS: Final = tuple(
         (r"GradleWrapperMain|services\.gradle\.org", "the Gradle that its wrapper names", ""),
         (r"ERR_PNPM_BAD_CONFIG_DEP|configured to use (?:yarn|pnpm)", "the package manager that package.json names", ""),
         (r"Could not find 'conda'|conda: (?:command )?not found", "`conda`", ""),
-        (r"system library `([^`]+)` required|Could not find `(protoc)`", "the library or program {}{}", ""),
         (
-            r"(?:Could not resolve host: |UnknownHostException: |getaddrinfo \w+ |lookup address \S+ )([\w.-]+)",
+            r"system library `([^`]+)` required|Could not find `(protoc)`|Could NOT find (\w+) \(missing",
+            "the library or program {}{}{}",
+            "",
+        ),
+        (
+            r"(?:Could not resolve host: |UnknownHostException: |getaddrinfo \w+ |resolve address for )([\w.-]+)",
             "the network ({})",
             "",
         ),
@@ -190,12 +194,9 @@ class Trials:
             trial, printed = self._execute(choice, ways, entered)
             if trial is not None:
                 return trial
-            lacks = next((row for row in LACKS if (row[0].search(printed))), None)
-            if lacks is None:
+            if (lacking := lacking_in(printed)) is None:
                 break
-            pattern, needed, instead = lacks
-            match = pattern.search(printed)
-            needed = needed.format(*(match.groups(default="") if match else ()))
+            needed, instead = lacking
             if not instead or entered:
                 self._leave(choice, ways[0], (needed,))
                 return None
@@ -209,7 +210,7 @@ class Trials:
     def _leave(self, choice: Choice, run: str, needs: tuple[str, ...]) -> None:
         self._say(f"not tried: {_shown(run)} needs {', '.join(needs)}")
         self._untried = self._untried or replace(choice, needs=needs)
-        self._passed.append(run)
+        self._passed += _ways(choice)
 
     def _execute(self, choice: Choice, ways: Sequence[str], entered: str) -> tuple[Trial | None, str]:
         """Build HEAD as `measure` would and execute it by each way until one has a result; else what was printed.
@@ -274,6 +275,14 @@ class Trials:
             f"built in {tried.build_s:.0f} s, such as {', '.join(names[:3])}"
         )
         return Trial(choice=choice, tried=tried, run=run, build=build)
+
+
+def lacking_in(printed: str) -> tuple[str, str] | None:
+    """Return what the machine lacks by the output of a failed trial, and the variable that takes what is there."""
+    for pattern, needed, instead in LACKS:
+        if (match := pattern.search(printed)) is not None:
+            return needed.format(*match.groups(default="")), instead
+    return None
 
 
 def _counted(number: int) -> str:

@@ -78,6 +78,7 @@ def test_a_part_of_the_suite_does_not_stand_for_the_whole(tmp_path: Path, capsys
         ("error: toolchain '1.80.1-x86' is not installed", "needs the Rust toolchain 1.80.1-x86"),
         ("curl: (6) Could not resolve host: example.org", "needs the network (example.org)"),
         ("error: release version 21 not supported", "needs Java 21"),
+        ("Could NOT find CURL (missing: CURL_LIBRARY)", "needs the library or program CURL"),
     ],
 )
 def test_what_the_machine_lacks_is_not_an_error_of_the_build(
@@ -87,7 +88,7 @@ def test_what_the_machine_lacks_is_not_an_error_of_the_build(
     root = committed(lay_out(init_repository(tmp_path / "x"), "- run: ./bench.sh\n", bench_D_sh=text))
     assert main(["init", "--repo", str(root), "--yes", "--try"]) == 0
     told = capsys.readouterr().out
-    assert f"not tried: ./bench.sh {lacking}" in told
+    assert told.count(f"not tried: ./bench.sh {lacking}\n") == 1
     assert ("tried with RUSTUP_TOOLCHAIN=stable" in told) == ("Rust" in lacking)
     assert f"  # not tried: {lacking}" in (root / ".github/workflows/perf.yml").read_text()
 
