@@ -14,6 +14,7 @@ from perf_culprit.model.series import ChangePoint
 from perf_culprit.say.call_tree_pictures import flame_section
 from perf_culprit.say.call_tree_words import headline
 from perf_culprit.say.comparison import PageOptions, comparison_document
+from perf_culprit.say.departures import time_line
 from perf_culprit.say.document import Fold, Picture
 from perf_culprit.say.finding_tables import VERDICT_WORDS, before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison
@@ -42,7 +43,7 @@ def render_html(
             body = Safe(body + flame_section(report.diagnosis))
         scripts.append("flame.js.j2")
     if report.findings:
-        body = Safe(body + explorer_section(report, history or {}))
+        body = Safe(body + time_line(report.findings) + explorer_section(report, history or {}))
         scripts.append("explorer.js.j2")
     return page(body, title=_tab(options), scripts=scripts)
 
