@@ -75,7 +75,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
         "tests/integration/test_bisect_worktree.py"
     ),
     "perf-culprit measure --commits v1.4 HEAD --run './bench' --metric instructions --output out": (
-        "tests/unit/measure/test_counts.py"
+        "tests/unit/measure/test_quantities_of_commands.py"
     ),
     "perf-culprit measure --commits main HEAD --run 'python bench.py' --output out --trace": (
         "tests/integration/test_measure_trace.py"

@@ -61,7 +61,7 @@ FIRST_EXCLUSION: Final = 2
 COUNT_ROUNDS: Final = 1  # counts and sizes repeat; the second execution of each side shows that they do
 LOG_NAME: Final = "log.txt"
 WORKING_TREE: Final = "."
-UNCOMMITTED: Final = ("as committed", "with uncommitted changes")
+COMMITTED, UNCOMMITTED = "as committed", "with uncommitted changes"
 # `--trace auto` keeps this share of the minutes for traces.
 TRACE_SHARE: Final = 0.1
 # Budgets of a commit that traces may take together: levels of both commits, samples of both, the baseline once more.
@@ -194,7 +194,8 @@ def _with_ends(asked: Measure) -> tuple[Measure, Mapping[str, str]]:
         if WORKING_TREE not in asked.commits:
             return asked, {}
         ends = tuple(_commit(repository, one) for one in asked.commits)
-        labels = dict(zip(ends, (UNCOMMITTED[one == WORKING_TREE] for one in asked.commits), strict=True))
+        names = (UNCOMMITTED if one == WORKING_TREE else COMMITTED for one in asked.commits)
+        labels = dict(zip(ends, names, strict=True))
         # Without a change, the working tree is its own commit.
         return asked.replaced(commits=ends), labels if len(labels) == len(ends) else {}
     if len(asked.commits) > 1 or len(asked.variant) < 2:

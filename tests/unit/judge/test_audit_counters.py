@@ -32,7 +32,7 @@ def history(count: int, *, shifted: tuple[int, ...] = (), counters: int = 6) -> 
 
 
 def audited(runs: list[Run]) -> Audit:
-    """The audit with one detector for benchmarks, if there are any. test_audit.py audits those."""
+    """The audit with one detector for benchmarks, if there are any. test_detector_audit.py audits those."""
     rng = np.random.default_rng(SEED)
     return audit(runs, settings=PolicySettings(), rng=rng, choose=baseline_then, detectors={"anova": anova})
 

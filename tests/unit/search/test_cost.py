@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from perf_culprit.search.cost import STOP_BITS, _missing_bits
 from perf_culprit.search.search_view import Standing
-from tests.unit.search.test_standing import ENDS, searched
+from tests.unit.search.test_search_view import ENDS, searched
 
 
 @pytest.mark.parametrize(

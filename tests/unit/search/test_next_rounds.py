@@ -5,7 +5,7 @@ import pytest
 from benchmarks.bisect.machine import chain
 from perf_culprit.model.bisection import CommitRange, Job, Phase, Purpose, Result
 from perf_culprit.search.bayes import next_rounds
-from tests.unit.search.test_standing import CHAIN, standing
+from tests.unit.search.test_search_view import CHAIN, standing
 
 LONG = chain(20)
 BESIDE = CommitRange(good="g", bad="b", commits=("a", "b"), parents=((), (0,)), merge_bases=("m", "n"))

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 # The choice of code to follow, and the names of methods in a trace.
 
-OWN_FOLDER: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120 - pathlib costs the traced program 10 ms
+OWN_FOLDER: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 HOOK_FILE: Final = "<perf-culprit>"  # file name of code that replaces the user's
 HOOKING_FILE: Final = OWN_FOLDER + "substitution.py"
 INSTALLED: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
@@ -42,10 +42,10 @@ class Scope:
     """
 
     def __init__(self, root: str, include: tuple[str, ...] = ()) -> None:
-        self._root = os.path.join(os.path.realpath(root), "")  # noqa: PTH118 - as above
+        self._root = os.path.join(os.path.realpath(root), "")
         self._include = include
         paths = sysconfig.get_paths()
-        self._library = tuple({os.path.join(paths[name], "") for name in ("stdlib", "platstdlib")})  # noqa: PTH118 - as above
+        self._library = tuple({os.path.join(paths[name], "") for name in ("stdlib", "platstdlib")})
         self._paths: dict[str, str] = {}
         # Comparing code objects by content is slow: use their identity, and keep them so that no id is reused.
         self._known: dict[int, tuple[types.CodeType, Method, Kind]] = {}
@@ -84,7 +84,7 @@ class Scope:
             return path[8:-1], path
         if path.startswith("<"):
             return path, None
-        homes = [self._root, *(os.path.join(os.path.realpath(home), "") for home in sys.path if home)]  # noqa: PTH118 - as above
+        homes = [self._root, *(os.path.join(os.path.realpath(home), "") for home in sys.path if home)]
         if path.startswith(self._root) and not self._is_installed(path):
             home = self._root
         else:

@@ -44,7 +44,7 @@ def trace(
         run_trace(
             workload,
             repetitions=repetitions,
-            scope=Scope(os.fspath(root) if root is not None else os.getcwd(), tuple(include)),  # noqa: PTH109 - as in method.py
+            scope=Scope(os.fspath(root) if root is not None else os.getcwd(), tuple(include)),
             minimum_share=0.0 if full else minimum_share,
             follow=follow,
             service=service or str(getattr(workload, "__qualname__", type(workload).__qualname__)),

@@ -30,7 +30,7 @@ TEST_VARIABLE: Final = b"PYTEST_CURRENT_TEST"
 
 
 def start(folder: str) -> None:
-    with open(os.path.join(folder, PLAN_NAME), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - as in method.py
+    with open(os.path.join(folder, PLAN_NAME), encoding="utf-8") as file:
         plan = json.load(file)
     try:
         _start(folder, plan)
@@ -133,8 +133,8 @@ def _write_at_end(folder: str, result: Callable[[], dict[str, Any]]) -> None:
 
 
 def _write(folder: str, result: dict[str, Any]) -> None:
-    path = os.path.join(folder, f"{RESULT_PREFIX}{os.getpid()}-{threading.get_ident()}")  # noqa: PTH118 - as in method.py
+    path = os.path.join(folder, f"{RESULT_PREFIX}{os.getpid()}-{threading.get_ident()}")
     with contextlib.suppress(OSError):
-        with open(f"{path}.part", "w", encoding="utf-8") as file:  # noqa: PTH123 - as in method.py
+        with open(f"{path}.part", "w", encoding="utf-8") as file:
             json.dump(result, file)
-        os.replace(f"{path}.part", f"{path}.json")  # noqa: PTH105 - as in method.py
+        os.replace(f"{path}.part", f"{path}.json")

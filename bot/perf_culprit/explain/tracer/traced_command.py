@@ -72,7 +72,7 @@ class Process:
 
     @property
     def is_python(self) -> bool:
-        return bool(self.command) and bool(PYTHON.fullmatch(os.path.basename(self.command[0])))  # noqa: PTH119 - as in method.py
+        return bool(self.command) and bool(PYTHON.fullmatch(os.path.basename(self.command[0])))
 
 
 def _lost(processes: Sequence[Process]) -> TraceError:
@@ -84,7 +84,7 @@ def _lost(processes: Sequence[Process]) -> TraceError:
 
 def programs_of(execute: Callable[[], object]) -> list[str]:
     """The names of the programs that a command starts, directly or not."""
-    return sorted({os.path.basename(one.command[0]) for one in _watched(execute) if one.command})  # noqa: PTH119 - as in method.py
+    return sorted({os.path.basename(one.command[0]) for one in _watched(execute) if one.command})
 
 
 def _of(process: Process) -> Lost:

@@ -8,8 +8,8 @@ import os
 import sys
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-# Old interpreters read this too, and pathlib would cost the traced program 10 ms:
-# ruff: noqa: PTH100, PTH113, PTH118, PTH120, PTH123, UP031, UP036
+# Old interpreters read this too:
+# ruff: noqa: UP031, UP036
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))

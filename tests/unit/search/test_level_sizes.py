@@ -8,7 +8,7 @@ import pytest
 from perf_culprit.model.bisection import Job, NamedStep, Purpose, Result
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.level_sizes import level_difference, named_sizes, sizes_of
-from tests.unit.search.test_standing import ENDS, LEVELS, NOISE, RANGE, searched, standing
+from tests.unit.search.test_search_view import ENDS, LEVELS, NOISE, RANGE, searched, standing
 
 WHOLE = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
 PAIR = (Purpose.CONFIRM, ("c1", "c2"))

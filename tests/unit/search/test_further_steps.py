@@ -8,7 +8,7 @@ from perf_culprit.search.descendants import Reach
 from perf_culprit.search.further_steps import is_explained, is_small
 from perf_culprit.search.phases import advance
 from perf_culprit.search.search_view import Standing
-from tests.unit.search.test_standing import ENDS, LEVELS, searched
+from tests.unit.search.test_search_view import ENDS, LEVELS, searched
 
 WHOLE = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
 

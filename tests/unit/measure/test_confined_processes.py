@@ -10,7 +10,7 @@ import pytest
 from perf_culprit.measure import processes, runner
 from perf_culprit.measure.processes import Log, namespace, run_command, shell
 from perf_culprit.measure.runner import Commands, Runner
-from tests.unit.measure.test_escaped import ESCAPES, alive
+from tests.unit.measure.test_escaped_processes import ESCAPES, alive
 
 pytestmark = pytest.mark.skipif(not namespace(), reason="this machine allows no PID namespace")
 PROJECT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from perf_culprit.model.bisection import Job, Phase, Purpose, Result
 from perf_culprit.search.confirmation import _difference_shape, log_pair
 from perf_culprit.search.search_view import Standing
-from tests.unit.search.test_standing import CHAIN, ENDS, NOISE, searched, standing
+from tests.unit.search.test_search_view import CHAIN, ENDS, NOISE, searched, standing
 
 PAIR = ("c1", "c2")
 

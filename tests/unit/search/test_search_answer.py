@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from perf_culprit.model.bisection import OutcomeKind, Phase, Purpose
 from perf_culprit.search.search_answer import is_refuted, outcome_of
 from perf_culprit.search.search_view import Standing
-from tests.unit.search.test_standing import ENDS, searched
+from tests.unit.search.test_search_view import ENDS, searched
 
 
 def test_a_decay_is_told_in_stretches_between_levels() -> None:

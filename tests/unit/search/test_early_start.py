@@ -7,7 +7,7 @@ import pytest
 
 from perf_culprit.search import phases
 from perf_culprit.search.search_view import Standing
-from tests.unit.search.test_standing import ENDS, searched
+from tests.unit.search.test_search_view import ENDS, searched
 
 
 @pytest.mark.parametrize(("log_bf", "log_change", "begins"), [(1.1, 1.1, True), (1.0, 5.0, False), (5.0, 1.0, False)])
