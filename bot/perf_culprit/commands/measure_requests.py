@@ -224,6 +224,10 @@ class Bisect(
 
     good: Annotated[str, Option("--good REV", "commit before the change")]
     bad: Annotated[str, Option("--bad REV", "commit with the change")]
+    outcome: Annotated[
+        str | None,
+        Option("--outcome CMD", "find the commit since which this command fails more often (125: cannot be tested)"),
+    ] = None
     benchmark: Annotated[
         str | None, Option("--benchmark NAME", "benchmark to follow, where the command measures several")
     ] = None

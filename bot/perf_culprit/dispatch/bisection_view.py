@@ -20,6 +20,7 @@ from perf_culprit.model.dispatch import Bisection, BisectionStep
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.model.run import TIME, Direction, Metric
+from perf_culprit.search.failure_rates import measured_rates
 from perf_culprit.search.measured import measured_commits
 from perf_culprit.search.search import Search
 
@@ -59,7 +60,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
         settings=state.settings,
         key=key,
         metric=metric,
-        measured=measured_commits(state),
+        measured=measured_rates(state) if state.settings.of_failures else measured_commits(state),
         subjects=bisection.subjects,
         command=command_line(bisection),
         diagnosis=None if culprit is None else of_its_change(next(diagnoses, None), culprit),
@@ -89,7 +90,7 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
     options = {
         "--good": state.commit_range.good,
         "--bad": state.commit_range.bad,
-        "--run": commands.run,
+        "--outcome" if settings.of_failures else "--run": commands.run,
         "--build": commands.build,
         "--benchmark": None if commands.count is not None else bisection.key.benchmark,
         "--metric": AUTO if bisection.key == key_of(TIME) else bisection.key.metric,
@@ -102,6 +103,7 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
         "--executions": str(settings.budget_executions),
         "--tool": None if commands.tool == "auto" or commands.count is not None else commands.tool,
     }
+    options |= dict.fromkeys(("--metric", "--engine", "--prior")) if settings.of_failures else {}
     words = [word for name, value in options.items() if value is not None for word in (name, value)]
     words += ["--first-parent"] if state.commit_range.first_parent else []
     words += ["--paths", *paths] if paths else []

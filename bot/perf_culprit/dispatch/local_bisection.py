@@ -53,8 +53,8 @@ from perf_culprit.model.bisection import (
     StoredNoise,
 )
 from perf_culprit.model.bisection_files import BisectSession, decode_session
-from perf_culprit.model.count import Count, is_built, is_exact, quantity_of
-from perf_culprit.model.counted_metric import timed_quantity
+from perf_culprit.model.count import FAILURES, Count, is_built, is_exact, quantity_of
+from perf_culprit.model.counted_metric import key_of, metric_of, timed_quantity
 from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep, ByTime
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
@@ -86,6 +86,10 @@ class BisectPlan:
     tool: str
     profiling: Profiling | None = None
     auto: str | None = None
+
+    @property
+    def of_failures(self) -> bool:
+        return self.commands.count == FAILURES
 
     @property
     def sought(self) -> Sought:
@@ -179,7 +183,8 @@ def candidates_of(plan: BisectPlan) -> Candidates:
 
 def _settings_of(plan: BisectPlan, config: Config, metric: Metric | None = None) -> SearchSettings:
     return SearchSettings(
-        engine=config.bisect.engine,
+        engine=Engine.BAYES if plan.of_failures else config.bisect.engine,
+        of_failures=plan.of_failures,
         repetitions=config.bisect.repeat,
         alpha=config.bisect.threshold,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
@@ -325,6 +330,9 @@ def _begun(
     stored: Sequence[Run] | None,
 ) -> tuple[MetricKey, Metric, SearchState, Mapping[str, tuple[ExecutedCode, ...]]]:
     """Begin a search of the metric that both ends have. `stored`: runs whose executions count, if requested."""
+    if plan.of_failures:
+        search = Search.start(candidates.commit_range, settings=_settings_of(plan, config))
+        return key_of(FAILURES), metric_of(FAILURES), search.state, {}
     has_prior = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
     is_traced = has_prior and not is_built(plan.commands.count)
     key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
@@ -350,6 +358,7 @@ def _require_same(
         "--build": session.build == plan.commands.build,
         "--benchmark": asked.benchmark in (None, key.benchmark),
         "--metric": asked.metric in (None, key.metric),
+        "--outcome": settings.of_failures == state.settings.of_failures,
         "--direction": plan.sought in (Sought.ANY, state.settings.sought),
         "--engine": asked.engine in (None, state.settings.engine),
         "--repeat": asked.repeat in (None, state.settings.repetitions),
@@ -466,7 +475,7 @@ def planned_search(plan: BisectPlan, *, config: Config) -> PlannedSearch:
     """Foresee what `bisect` would do. With a history, add the cost of finding steps at the stored noise."""
     repository = plan.asked.repository
     candidates = candidates_of(plan)
-    count = quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
+    count = plan.commands.count or quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
     settings = _settings_of(replace(plan, commands=replace(plan.commands, count=count)), config)
     commit_range = candidates.commit_range
     expected = forecast(commit_range, settings)
@@ -498,6 +507,7 @@ def planned_search(plan: BisectPlan, *, config: Config) -> PlannedSearch:
         tests=expected.tests,
         noise=None if plan.asked.history_url is None or expected.tests is not None else tuple(noise),
         seconds=cost.seconds / cost.executions if cost.executions else None,
+        of_failures=plan.of_failures,
     )
 
 

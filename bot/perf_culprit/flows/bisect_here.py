@@ -26,7 +26,7 @@ from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import BisectionReport
 from perf_culprit.model.bisection_files import encode_bisection
-from perf_culprit.model.count import AUTO, Count, is_exact, quantity_of
+from perf_culprit.model.count import AUTO, FAILURES, Count, is_exact, quantity_of
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Reason
 from perf_culprit.say.bisection_exports import git_run_script
@@ -41,8 +41,29 @@ THEN_COUNTS: Final = f"then instructions, counted only if {FEW_EXECUTIONS} execu
 
 
 def bisect_plan(asked: Bisect, *, config: Config) -> BisectPlan:
+    if asked.outcome is not None:
+        return _of_failures(asked, config)
     commands, tool = shell_commands(config, asked)
     return BisectPlan(asked=asked, commands=commands, tool=tool, profiling=profiling(config, asked))
+
+
+# Options about numbers: a command that only passes or fails has none.
+OF_NUMBERS: Final = ("run", "benchmark", "metric", "engine", "history_url", "record", "git_run", "profile")
+
+
+def _of_failures(asked: Bisect, config: Config) -> BisectPlan:
+    """Plan a search for the rate at which a command fails. Tests and documents may change it like any other commit."""
+    given = [name for name in OF_NUMBERS if getattr(asked, name) not in (None, False)]
+    given += ["jobs"] if asked.jobs > 1 else []
+    if given:
+        raise UsageError(
+            f"--{given[0].removesuffix('_url').replace('_', '-')} does not go with --outcome",
+            place="--outcome",
+            next_step="leave one of them out: --outcome only counts how often a command fails",
+        )
+    asked = asked.replaced(run=asked.outcome, prior="uniform")
+    commands, tool = shell_commands(config, asked)
+    return BisectPlan(asked=asked, commands=replace(commands, count=FAILURES), tool=tool)
 
 
 def bisection_plan(plan: BisectPlan, *, config: Config) -> str:

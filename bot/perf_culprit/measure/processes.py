@@ -463,3 +463,6 @@ def _fault(exit_code: int) -> str | None:
         hint = " (killed from outside: out of memory?)" if number == signal.SIGKILL else ""
         return f"ended by {name}{hint}"
     return f"ended with exit code {exit_code}"
+
+
+UNTESTABLE: Final = _fault(125)  # as for `git bisect run`

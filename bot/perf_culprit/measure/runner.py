@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.errors import FREE_SPACE, BotError, DataError, InfrastructureError
-from perf_culprit.measure.processes import Log, is_confinable, namespace, run_command
+from perf_culprit.measure.processes import UNTESTABLE, Log, is_confinable, namespace, run_command
 from perf_culprit.measure.processor_time import Meter
 from perf_culprit.measure.quantities_of_commands import (
     BY_FUNCTION,
@@ -20,7 +20,7 @@ from perf_culprit.measure.quantities_of_commands import (
     weigh,
 )
 from perf_culprit.model.bisection import FailureKind
-from perf_culprit.model.count import SIZE, Count
+from perf_culprit.model.count import FAILED, FAILURES, PASSED, SIZE, Count
 from perf_culprit.model.run import Benchmark, Execution
 
 # Why an execution gave no numbers.
@@ -256,6 +256,22 @@ class Runner:
 
         `executions` then has its times.
         """
+        result, fault = self._finished(command, tree, commit, folder, variables)
+        if fault is not None:
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault, hint=_longer(fault, "--timeout"))
+        return result
+
+    def outcome(self, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Benchmark:
+        """Run the command once; its value states whether it failed. Exit code 125 means that it cannot be tested."""
+        _, fault = self._finished(self.commands.run, tree, commit, folder, variables)
+        if fault is not None and (fault == UNTESTABLE or self._log.tells_of_full_disk):
+            raise self.failed("the command", commit, FailureKind.MISSING, fault)
+        return taken(FAILURES, PASSED if fault is None else FAILED)
+
+    def _finished(
+        self, command: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]
+    ) -> tuple[Path, str | None]:
+        """Run the command; return its result, and why it failed."""
         written, printed = folder / RESULT_NAME, folder / "standard-output" / RESULT_NAME
         printed.parent.mkdir()
         self._log.begin(f"{short(commit)}: run")
@@ -272,9 +288,7 @@ class Runner:
                 meter=meter,
             )
         self.executions = () if meter.execution is None else (meter.execution,)
-        if fault is not None:
-            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault, hint=_longer(fault, "--timeout"))
-        return written if _has_content(written) else printed
+        return written if _has_content(written) else printed, fault
 
     def _environment(self, commit: str, **own: str) -> dict[str, str]:
         variant = self.commands.variants.get(commit)

@@ -22,7 +22,7 @@ from perf_culprit.measure.processes import Log, end_orphans
 from perf_culprit.measure.quantities_of_commands import taken, times
 from perf_culprit.measure.runner import Commands, ExecutionError, Runner
 from perf_culprit.model.bisection import FailureKind
-from perf_culprit.model.count import Count
+from perf_culprit.model.count import FAILURES, Count
 from perf_culprit.model.run import Benchmark, Run
 
 # Built worktrees cached between calls: complete copies, named by their inputs.
@@ -266,7 +266,7 @@ class Workplace:
         A checkout that was removed to make room needs this again.
         """
         tree = self._trees.of(commit)
-        if tree not in self._warm:
+        if tree not in self._warm and self.commands.count != FAILURES:
             self._runner.warm_up(tree, commit, self._next_folder())
             self._warm.add(tree)
 
@@ -278,6 +278,8 @@ class Workplace:
         if quantity == Count.CPU_TIME:
             self._runner.run_other(self.commands.run, tree, commit, folder, variables=variables)
             return taken(quantity, sum(one.cpu_seconds for one in self._runner.executions))
+        if quantity == FAILURES:
+            return self._runner.outcome(tree, commit, folder, variables or {})
         return self._runner.counted(quantity, tree, commit, folder, variables or {})
 
     def count_functions(self, commit: str) -> tuple[Path, ...]:

@@ -88,7 +88,8 @@ class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     if they differ by less than `minimum_effect` (a relative change): exact counts would otherwise show every change of
     code. `suspects_per_round` is 1 to 3. Without `one_machine`, rounds are comparable only if they measure the ends,
     too. `repetitions` and `alpha` belong to the weighted engine. `expected_change`, in logarithms, is the change that
-    started the search: it stops as not reproduced once measurements of the ends exclude half of it.
+    started the search: it stops as not reproduced once measurements of the ends exclude half of it. `of_failures`: the
+    search is for a rate of failures, and executions tell whether the command failed.
     """
 
     engine: Engine = Engine.BAYES
@@ -103,6 +104,7 @@ class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     repetitions: int = 10
     alpha: float = 0.01
     expected_change: float | None = None
+    of_failures: bool = False
 
     @property
     def counts(self) -> bool:
@@ -176,11 +178,21 @@ class OutcomeKind(StrEnum):
     UNMEASURABLE = "unmeasurable"  # an end of the range gives no numbers
 
 
+class Rates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often a command failed: `failed_before` in `before` executions, and `failed_since` in `since`."""
+
+    failed_before: int
+    before: int
+    failed_since: int
+    since: int
+
+
 class Culprit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A named commit. `relative_change` is its own effect, signed as measured; `improvement` if the metric got better.
 
     `posterior` is null from the weighted engine. `log_bayes_factor` compares "differs from its parent" with "equal",
-    from fresh rounds only.
+    from fresh rounds only. In a search for a rate, `rates` are those of all commits without and with it, and
+    `relative_change` is their difference.
     """
 
     commit: str
@@ -189,6 +201,7 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     confidence_interval: Interval
     log_bayes_factor: float | None = None
     improvement: bool = False
+    rates: Rates | None = None
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -239,6 +252,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     noise: Noise | None = None
     skipped: Mapping[str, str] = {}
     notes: tuple[Reason, ...] = ()
+    rates: Rates | None = None
 
     @property
     def is_open(self) -> bool:
@@ -251,7 +265,7 @@ class Progress:
     """The state of a running search. `expected_executions`: how many are still expected; None before any result.
 
     `suspects`: the likeliest commits, most likely first. During reproduction `relative_change` is the current one from
-    good to bad. `failing`: the commits that do not run.
+    good to bad; `rates` are those of both ends. `failing`: the commits that do not run.
     """
 
     phase: Phase
@@ -261,6 +275,7 @@ class Progress:
     suspects: tuple[Suspect, ...] = ()
     relative_change: float | None = None
     confidence_interval: Interval | None = None
+    rates: Rates | None = None
     failing: int = 0
 
 
@@ -336,6 +351,13 @@ class MeasuredCommit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     relative_change: float | None = None
     confidence_interval: Interval | None = None
     failures: tuple[str, ...] = ()
+    failed: int | None = None
+    ran: int = 0
+
+    @property
+    def shown(self) -> float | None:
+        """The number that plots show: the rate of failures, or the change against the good end."""
+        return self.relative_change if self.failed is None else self.failed / self.ran
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -409,3 +431,4 @@ class PlannedSearch:
     facts: Mapping[str, ChangeFacts] | None = None
     noise: Sequence[StoredNoise] | None = None
     seconds: float | None = None
+    of_failures: bool = False

@@ -285,8 +285,9 @@ class NamedCulprit(Culprit, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `relative_change` is its own effect, signed as measured; `improvement` if the metric got better. `posterior` is null
     from the weighted engine. `log_bayes_factor` compares "differs from its parent" with "equal", from fresh rounds
-    only. `updates` are the packages whose version the commit changed, `executed` is the code that it changes and the
-    benchmark executes.
+    only. In a search for a rate, `rates` are those of all commits without and with it, and `relative_change` is their
+    difference. `updates` are the packages whose version the commit changed, `executed` is the code that it changes and
+    the benchmark executes.
     """
 
     subject: str | None
@@ -304,7 +305,8 @@ class NamedCommit(MeasuredCommit, frozen=True, kw_only=True, forbid_unknown_fiel
     """The measurements of one commit. `subject` is the first line of its message.
 
     `relative_change` is against the good end, within the same rounds; its interval needs two rounds. `failures` are the
-    distinct reasons why executions gave no number.
+    distinct reasons why executions gave no number. In a search for a rate, the command `failed` in some of those that
+    `ran`, and the interval is that of this rate.
     """
 
     subject: str | None
@@ -320,7 +322,7 @@ class BisectionFile(
     change was not reproduced or the answer is inconclusive. `further_probability` is that of another culprit.
     `unresolved` is the fraction of the change that the named commits may leave unexplained. Most of it is in
     `unresolved_part`: the commits after its first, up to its second. `skipped` has the reasons why commits could not be
-    measured.
+    measured. In a search for a rate, `rates` are those of both ends, and `visible_effect` is a difference of rates.
     """
 
     version: Literal[1] = written(1)

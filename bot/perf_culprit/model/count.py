@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 BENCHMARK: Final = "command"  # the benchmark of every quantity: the whole command
 AUTO: Final = "auto"  # as a metric: by time, then by instructions, confirmed by time
 SIZE: Final = "size:"
+# Whether a command fails, for a search of the rate of failures: a quantity that no metric names.
+FAILURES: Final = "failures"
+PASSED: Final = 1.0
+FAILED: Final = 2.0
 
 
 class Count(StrEnum):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from perf_culprit.model.count import BENCHMARK, Count
+from perf_culprit.model.count import BENCHMARK, FAILURES, Count
 from perf_culprit.model.run import TIME, Direction, Metric, MetricKey
 
 UNITS: Final[Mapping[str, str]] = MappingProxyType(
@@ -14,6 +14,7 @@ UNITS: Final[Mapping[str, str]] = MappingProxyType(
         Count.ALLOCATIONS: "allocations",
         Count.SYSTEM_CALLS: "calls",
         Count.BUILD_TIME: "s",
+        FAILURES: "",
         Count.CPU_TIME: "s",
     }
 )

@@ -44,6 +44,7 @@ class SearchReason(StrEnum):
     CHANCE_OF_ERROR = "chance_of_error"
     OTHER_IMAGE = "other_image"
     MEASURED_ON_IMAGES = "measured_on_images"
+    OTHER_WAY = "other_way"
 
 
 # Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/`.

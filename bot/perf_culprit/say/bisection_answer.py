@@ -15,7 +15,7 @@ from perf_culprit.model.bisection import (
     OutcomeKind,
     Suspect,
 )
-from perf_culprit.model.count import BENCHMARK, Count
+from perf_culprit.model.count import BENCHMARK, FAILURES, Count
 from perf_culprit.model.run import FULL_HASH, TIME, MetricKey
 from perf_culprit.say import bisection_words as phrases
 from perf_culprit.say.call_trees import culprit_nodes
@@ -56,6 +56,7 @@ SUSPECT_LIMIT: Final = 48  # limit of a subject in a table for 80 columns
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
 SHOWN_CODE: Final = 3
+MEASURED: Final = ("Measured, against the good commit:", "Measured rates of failures:")
 BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 
@@ -78,6 +79,8 @@ def revert_or_accept(report: BisectionReport, accept: Sequence[Safe] = ()) -> tu
     if not named:
         return ()
     lines = [Safe(f"git revert {commit}") for commit in named]
+    if report.settings.of_failures:
+        return (Figure(title=Safe("Next: fix it or revert it:"), lines=tuple(lines)),)
     lines += accept or [Safe(f"perf-culprit accept --all --commit {named[0]} --reason REASON")]
     return (Figure(title=Safe("Next: fix it, revert it, or accept the new baseline:"), lines=tuple(lines)),)
 
@@ -142,7 +145,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
         yield from culprit_nodes(report.diagnosis, repository_url=report.repository_url)
     yield from _candidates(report)
     if report.measured:
-        yield Figure(title=Safe("Measured, against the good commit:"), lines=tuple(_plot(report)))
+        yield Figure(title=Safe(MEASURED[report.settings.of_failures]), lines=tuple(_plot(report)))
     if outcome.skipped:
         skipped = [
             words("{} {}", Commit(name, report.repository_url), Prose(why))
@@ -170,7 +173,7 @@ def _reason(report: BisectionReport) -> Iterator[Node]:
 
 
 ENDS: Final = re.compile(r"--good \S+ --bad \S+")  # of a command
-OF_COMMAND: Final = {Count.CPU_TIME: "processor time", TIME: "time by the clock"}
+OF_COMMAND: Final = {FAILURES: "rate of failures", Count.CPU_TIME: "processor time", TIME: "time by the clock"}
 
 
 def _followed(key: MetricKey) -> Text:
@@ -255,7 +258,7 @@ def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> list
     ends = [0.0]
     for entry in shown:
         interval = entry.confidence_interval
-        ends += [] if entry.relative_change is None else [entry.relative_change]
+        ends += [] if entry.shown is None else [entry.shown]
         # Cut a wide interval at the edge, so that it does not squeeze the others.
         ends += [] if interval is None or interval.high - interval.low > 1 else [interval.low, interval.high]
     low, high = min(ends), max(ends)
@@ -272,11 +275,15 @@ def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> list
             cells[first : last + 1] = "─" * (last + 1 - first)
         cells[column(0.0)] = "│"
         change = "no number"
-        if entry.relative_change is not None:
-            cells[column(entry.relative_change)] = "●"
-            change = percent(entry.relative_change, signed=True)
-        lines.append(f"  {_short(entry.commit)}  {''.join(cells)}  {change:>9}  n = {entry.executions}")
+        if entry.shown is not None:
+            cells[column(entry.shown)] = "●"
+            change = percent(entry.shown, signed=entry.failed is None)
+        lines.append(f"  {_short(entry.commit)}  {''.join(cells)}  {change:>9}  {counts_of(entry)}")
     return lines
+
+
+def counts_of(entry: MeasuredCommit) -> str:
+    return f"n = {entry.executions}" if entry.failed is None else f"fails in {entry.failed} of {entry.ran}"
 
 
 def _short(name: str) -> Safe:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from perf_culprit.model.bisection import BisectionReport, MeasuredCommit
-from perf_culprit.say.bisection_answer import headline
+from perf_culprit.say.bisection_answer import counts_of, headline
 from perf_culprit.say.charts import COLOURS, HEIGHT, LEFT, Points, frame
 from perf_culprit.say.inert import SHORT_HASH, clean
 from perf_culprit.say.numbers import percent
@@ -22,17 +22,18 @@ def bisection_svg(report: BisectionReport) -> str:
     commit_range = report.commit_range
     order = dict.fromkeys((commit_range.good, *commit_range.merge_bases, *commit_range.commits))
     places = {commit: float(place) for place, commit in enumerate(order)}
-    marks = {places[entry.commit]: entry for entry in report.measured if entry.relative_change is not None}
+    marks = {places[entry.commit]: entry for entry in report.measured if entry.shown is not None}
     points = [point for x, entry in marks.items() for point in _heights(x, entry)]
     axis = f"commits after {_short(commit_range.good)}, up to {_short(commit_range.bad)}"
     parts, place = frame(headline(report), axis, points or [(0.0, 0.0), (len(places) - 1.0, 0.0)])
     name = escape(clean(f"{report.key.benchmark} ({report.key.metric})", limit=MOST_CHARACTERS))
-    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">change in %, {name}</text>')
+    what = "failures" if report.settings.of_failures else "change"
+    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{what} in %, {name}</text>')
     named = {culprit.commit for culprit in report.outcome.culprits}
     for x, entry in marks.items():
         drawn = _mark([place(point) for point in _heights(x, entry)], entry, is_named=entry.commit in named)
-        change, subject = percent(entry.relative_change or 0.0, signed=True), report.subjects.get(entry.commit)
-        words = f"{_short(entry.commit)}: {change}, n = {entry.executions}"
+        change, subject = percent(entry.shown or 0.0, signed=entry.failed is None), report.subjects.get(entry.commit)
+        words = f"{_short(entry.commit)}: {change}, {counts_of(entry)}"
         title = words if subject is None else f"{words}: {clean(subject)}"
         parts += _linked([f"<title>{escape(title)}</title>", *drawn], entry.commit, report.repository_url)
     return "\n".join([*parts, "</svg>"]) + "\n"
@@ -40,7 +41,7 @@ def bisection_svg(report: BisectionReport) -> str:
 
 def _heights(x: float, entry: MeasuredCommit) -> Points:
     """Return the mean in percent and, unless the interval is too wide, both of its ends."""
-    interval, mean = entry.confidence_interval, entry.relative_change or 0.0
+    interval, mean = entry.confidence_interval, entry.shown or 0.0
     ends = [] if interval is None or interval.high - interval.low > MOST_WIDTH else [interval.low, interval.high]
     return [(x, 100 * value) for value in (mean, *ends)]
 

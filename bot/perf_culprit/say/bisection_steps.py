@@ -10,7 +10,7 @@ from perf_culprit.model.bisection import ChangeFacts, Phase, PlannedSearch, Prog
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Objection
 from perf_culprit.say.bisection_answer import bisection_nodes, headline, revert_or_accept
-from perf_culprit.say.bisection_words import sized
+from perf_culprit.say.bisection_words import fails_in, sized
 from perf_culprit.say.charts import blocks
 from perf_culprit.say.document import (
     Bullets,
@@ -75,6 +75,11 @@ def plan_text(plan: PlannedSearch) -> str:
             f"Expected: {clear:,} executions, whatever the noise: the bad end and at most "
             f"{counted(tests - 2, 'commit')} before it, {each} times, next to the good end, then the last one "
             f"next to its parent; budget {budget}{enough}."
+        )
+    elif plan.of_failures:
+        cost = (
+            f"Expected: about {clear} executions if the command fails never before and always since, about {hidden} "
+            f"for 5% before and 40% since; budget {budget}."
         )
     elif hidden > clear:
         cost = (
@@ -194,6 +199,8 @@ def progress_line(progress: Progress, *, seconds: float = 0.0, verbose: bool = F
         parts.append(f"{progress.entropy_bits:.1f} bits")
     if progress.relative_change is not None:
         parts.append(f"bad against good {sized(progress.relative_change, progress.confidence_interval)}")
+    if progress.rates is not None:
+        parts.append(fails_in(progress.rates, "at good", "at bad"))
     if progress.suspects:
         chances = (
             f"{suspect.commit[:SHORT_HASH]}{f' ({percent(suspect.posterior)})' if verbose else ''}"

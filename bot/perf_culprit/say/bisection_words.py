@@ -4,7 +4,16 @@ from collections.abc import Iterator, Mapping
 from math import expm1
 from typing import Final
 
-from perf_culprit.model.bisection import NEGLIGIBLE, BisectionReport, Culprit, Noise, Outcome, OutcomeKind, Sought
+from perf_culprit.model.bisection import (
+    NEGLIGIBLE,
+    BisectionReport,
+    Culprit,
+    Noise,
+    Outcome,
+    OutcomeKind,
+    Rates,
+    Sought,
+)
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Objection, ReasonCode, SearchReason
 from perf_culprit.say.inert import SHORT_HASH
@@ -66,6 +75,7 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
         "{repetitions} rounds with its parent confirm {commit}; a commit that equals its parent passes them with a "
         "chance of {chance:%}, if the rounds are independent and normal"
     ),
+    SearchReason.OTHER_WAY: "the rate changed the other way: search with --direction {direction:prose}",
     SearchReason.STEP_AFTER: (
         "the bad end differs from {before} by {change:+%} ({low:+%} … {high:+%}): to find that change, search the same "
         "with {before} as the good end"
@@ -105,6 +115,10 @@ PLAIN: Final = {
 
 def reason_of(report: BisectionReport) -> str:
     """Return the reason why the search ended, in one sentence."""
+    return _of_rates(report.outcome) or _of_changes(report)
+
+
+def _of_changes(report: BisectionReport) -> str:
     outcome, left = report.outcome, counted(len(report.outcome.suspects), "candidate")
     match outcome.kind:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
@@ -123,6 +137,29 @@ def reason_of(report: BisectionReport) -> str:
             return one if len(outcome.suspects) == 1 else f"It is one of {left} with a chance of 95%."
         case kind:
             return _beside(report) or PLAIN[kind]
+
+
+def _of_rates(outcome: Outcome) -> str | None:
+    rates, kind = outcome.rates, outcome.kind
+    if rates is None:
+        return None
+    if kind is OutcomeKind.CULPRIT:
+        return "Before are all commits without it, since are those with it."
+    if kind not in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}:
+        return None
+    words = {
+        0: "The command never failed: repeat the search where it does, such as under load.",
+        rates.before + rates.since: "The command always failed: run it in a checkout of the good commit.",
+    }
+    return words.get(rates.failed_before + rates.failed_since, "The ends are not proven to differ.")
+
+
+def fails_in(rates: Rates, before: str, since: str) -> str:
+    """Return both rates in words; `before` and `since` name their commits."""
+    return (
+        f"fails in {rates.failed_before:,} of {rates.before:,} {before}, "
+        f"{rates.failed_since:,} of {rates.since:,} {since}"
+    )
 
 
 def _failing(report: BisectionReport) -> str:
@@ -160,6 +197,9 @@ def _merge_base(report: BisectionReport) -> str | None:
 
 
 def beside_headline(report: BisectionReport) -> str | None:
+    if report.settings.of_failures:
+        is_denied = report.outcome.kind is OutcomeKind.NOT_REPRODUCED
+        return "No change of the rate of failures" if is_denied else None
     base = _merge_base(report)
     if base is None:
         return None
@@ -210,6 +250,9 @@ def other_way(report: BisectionReport) -> Sought | None:
 
 
 def introduced(culprit: Culprit) -> str:
+    if culprit.rates is not None:
+        change = "lowered" if culprit.improvement else "raised"
+        return f"{change} the rate of failures: {fails_in(culprit.rates, 'before', 'since')}"
     what = "improvement" if culprit.improvement else "regression"
     return f"introduced the {what}: {sized(culprit.relative_change, culprit.confidence_interval)}"
 
@@ -244,7 +287,12 @@ def facts_of(report: BisectionReport) -> Iterator[str]:
     outcome = report.outcome
     if outcome.relative_change is not None:
         yield f"Bad against good: {sized(outcome.relative_change, outcome.confidence_interval)}."
-    if outcome.visible_effect is not None and other_way(report) is None:
+    if outcome.rates is not None:
+        yield f"It {fails_in(outcome.rates, 'at the good end', 'at the bad end')}."
+        if outcome.visible_effect is not None:
+            way = "fall" if report.settings.sought is Sought.BETTER else "rise"
+            yield f"At most a {way} by {100 * outcome.visible_effect:.0f} points would have been missed."
+    elif outcome.visible_effect is not None and other_way(report) is None:
         yield f"A change of {percent(outcome.visible_effect)} would have been seen."
     if outcome.noise is not None:
         yield _noise(outcome.noise)

@@ -20,6 +20,8 @@ STOP_BITS: Final = 3.0  # bits between a posterior of one half and the one that 
 # Size of the step relative to the standard deviation of one execution: clearly visible, and hidden in its noise.
 CLEAR: Final = 4.0
 HIDDEN: Final = 1.0
+OF_CERTAIN: Final = 13  # executions of ends and confirmation for a rate that rises from 0 to 100%
+RATE_BITS: Final = 0.14  # of one execution at 5% against 40%
 ENDS: Final = 4  # executions of the ends until a change is likely, on one machine; by counts, with the confirmation
 
 
@@ -87,6 +89,8 @@ def expected_confirmation(standing: Standing, *, log_e: float, convincing: float
 class Forecast:
     """Executions for a step of four standard deviations of one execution, and for a step of one.
 
+    In a search for a rate they are those for 0 to 100%, and for 5 to 40%.
+
     With the weighted engine both are equal. `tests` is the number of its tests: of the bad end, of commits before it,
     and of the last one next to its parent.
     """
@@ -103,6 +107,9 @@ def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
         usable = np.ones(left.size + 1, dtype=np.bool_)
         tests = 2 + tests_left(Reach(commit_range), usable, left) + bool(commit_range.merge_bases)
         return Forecast(clear=(each := 2 * settings.repetitions) * tests, hidden=each * tests, tests=tests)
+    if settings.of_failures:
+        bits = log2(max(len(commit_range.commits) - len(commit_range.unchanged), 1))
+        return Forecast(clear=ceil(bits) + OF_CERTAIN, hidden=ceil((bits + 2 * STOP_BITS) / RATE_BITS))
     return Forecast(
         clear=executions_for(commit_range, settings, d_prime=CLEAR),
         hidden=executions_for(commit_range, settings, d_prime=HIDDEN),

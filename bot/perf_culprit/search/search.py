@@ -24,7 +24,7 @@ from perf_culprit.model.bisection import (
     SearchSettings,
     SearchState,
 )
-from perf_culprit.search import bayes, weighted
+from perf_culprit.search import bayes, failure_rates, weighted
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_view import Standing, phase_start
@@ -51,7 +51,7 @@ class Search:
     """A search in progress. Its `state` is all that it knows: `Search(state)` resumes where another stopped."""
 
     def __init__(self, state: SearchState) -> None:
-        self._engine = ENGINES[state.settings.engine]
+        self._engine = failure_rates if state.settings.of_failures else ENGINES[state.settings.engine]
         self._standing = Standing(state, Reach(state.commit_range))
 
     @property
