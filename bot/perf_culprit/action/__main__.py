@@ -6,8 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from perf_culprit.action.runner_token import INPUT as TOKEN
-from perf_culprit.action.runner_token import become_owner, own_token
+from perf_culprit.action.runner_token import become_owner, own_secrets
 from perf_culprit.errors import EXIT_INFRASTRUCTURE, BotError, of_full_disk
 from perf_culprit.one_blas_thread import use_one_blas_thread
 from perf_culprit.undumpable import close_process
@@ -27,7 +26,9 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
         from perf_culprit.github.job_context import read_context
 
         context = read_context(environ, elsewhere="use the command line instead: perf-culprit --help")
-        return run_mode(Job(context=context, inputs=read_inputs(environ), log=log))
+        inputs = read_inputs(environ)
+        log.mask(inputs.notify_url)
+        return run_mode(Job(context=context, inputs=inputs, log=log))
     except BotError as error:
         log.tell(LogLevel.ERROR, str(error))
         return error.exit_code
@@ -43,6 +44,6 @@ if __name__ == "__main__":
     # One job per process, whose objects live to its end: collecting garbage is useless.
     gc.disable()
     use_one_blas_thread()
-    token = own_token()
+    secrets = own_secrets()
     close_process()
-    sys.exit(main(os.environ | {TOKEN: token}))
+    sys.exit(main(os.environ | secrets))

@@ -1,10 +1,12 @@
 """The action's further work on the default branch: accepted changes, tracking issues, automatic searches."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from perf_culprit import git
 from perf_culprit.action.bisection_thread import controller, default_branch, remote
 from perf_culprit.action.job import Job, further_work, summarise
+from perf_culprit.action.jobs.notices import Notices, notices
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError
 from perf_culprit.flows.compare import Compared
@@ -13,6 +15,17 @@ from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.report import Report
+
+
+def notified(job: Job, config: Config) -> AbstractContextManager[Notices]:
+    """Collect the issues that this job of the default branch opens, and send them to the configured webhook."""
+    return notices(
+        job.destination,
+        form=config.notify,
+        url=job.inputs.notify_url,
+        warn=lambda text: job.log.tell(LogLevel.WARNING, text),
+    )
+
 
 # Automatic searches, after a run of the default branch was recorded and after each of their steps.
 
@@ -30,6 +43,7 @@ def tend(job: Job, host: Host, config: Config) -> None:
         further_work(job, "automatic bisection"),
         default_branch_commits(remote(job), branch) as repository,
         controller(job, host, config) as opened,
+        notified(job, config) as new,
     ):
 
         def say(text: str) -> None:
@@ -40,7 +54,14 @@ def tend(job: Job, host: Host, config: Config) -> None:
             from perf_culprit.action.jobs.culprit_issues import report_search
 
             return report_search(
-                host, job.destination, bisection, config=config, repository=repository, branch=reference, say=say
+                host,
+                job.destination,
+                bisection,
+                config=config,
+                repository=repository,
+                branch=reference,
+                say=say,
+                notices=new,
             )
 
         tend_searches(
@@ -101,9 +122,11 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
     if not (job.context.follows_default_branch or job.context.is_default_branch):
         return
     config, repository = job.inputs.config, job.context.workspace
-    with further_work(job, "tracking issues"):
+    with further_work(job, "tracking issues"), notified(job, config) as new:
         for report in reports:
-            for line in track_reference(host, job.destination, report=report, config=config, repository=repository):
+            for line in track_reference(
+                host, job.destination, report=report, config=config, repository=repository, notices=new
+            ):
                 job.log.say(line)
 
 
@@ -134,17 +157,19 @@ def follow_up(job: Job, host: Host, compared: Compared) -> None:
             job.log.say(f"accepted from here on: {len(settled)} benchmarks")
         if config.issues.when == "never":
             return
-        lines = track_regressions(
-            host,
-            job.destination,
-            report=report,
-            config=config,
-            repository=job.context.workspace,
-            against_history=lambda: (
-                compare_run_with_history(compared.run, config=config, base=None, place=job.history).report
-            ),
-            accepted=_stored(job, suite=report.suite),
-        )
+        with notified(job, config) as new:
+            lines = track_regressions(
+                host,
+                job.destination,
+                report=report,
+                config=config,
+                repository=job.context.workspace,
+                against_history=lambda: (
+                    compare_run_with_history(compared.run, config=config, base=None, place=job.history).report
+                ),
+                accepted=_stored(job, suite=report.suite),
+                notices=new,
+            )
         for line in lines:
             job.log.say(line)
 

@@ -85,6 +85,14 @@ class SharedInputs(Declared):
             "github-token", "Token for the API and the history branch; the workflow's permissions decide what it may do"
         ),
     ] = FROM_RUNNER
+    notify_url: Annotated[
+        str,
+        Option(
+            "notify-url",
+            "Address of the webhook that `notify` of the configuration posts to: always a secret "
+            "(docs/tracking-issues.md#messages)",
+        ),
+    ] = ""
     auto_push: Annotated[
         bool,
         Option("auto-push", "On a push to the default branch, append the run to the history (needs contents write)"),

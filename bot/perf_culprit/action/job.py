@@ -16,7 +16,15 @@ from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared
 from perf_culprit.github.host import Check, Host, check_name
 from perf_culprit.github.job_context import Context, Destination
-from perf_culprit.github.runner_files import LogLevel, append_summary, group, message_command, neutral, write_outputs
+from perf_culprit.github.runner_files import (
+    LogLevel,
+    append_summary,
+    command_text,
+    group,
+    message_command,
+    neutral,
+    write_outputs,
+)
 from perf_culprit.model.report import Report
 from perf_culprit.say.inert import plain_lines
 from perf_culprit.store.opening import HistoryPlace
@@ -36,6 +44,12 @@ class Log:
     def say(self, text: str) -> None:
         self._stream.write(f"{neutral(plain_lines(text))}\n")
         self._stream.flush()
+
+    def mask(self, secret: str) -> None:
+        """Have the runner hide the text in its log, also where the workflow has not stored it as a secret."""
+        if secret:
+            self._stream.write(f"::add-mask::{command_text(secret)}\n")
+            self._stream.flush()
 
     @contextmanager
     def fold(self, title: str) -> Iterator[None]:

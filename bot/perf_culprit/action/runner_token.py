@@ -1,6 +1,7 @@
-"""The action's first steps: take the token out of the environment, and change from root to the workspace's owner."""
+"""The action's first steps: take its secrets out of the environment, and change from root to the workspace's owner."""
 
 import contextlib
+import json
 import os
 import socket
 import sys
@@ -25,13 +26,13 @@ def become_owner(workspace: Path) -> None:
     os.setuid(owner.st_uid)
 
 
-# Remove the token from the environment before anything else: children inherit it, and /proc shows it.
+# Remove token and webhook from the environment before anything else: children inherit it, and /proc shows it.
 #
 # The environment at a process's start stays readable in /proc/PID/environ. So this process restarts itself without the
-# token, which waits in a socket. Unlike a pipe or a file, nobody else can open that by /proc/PID/fd. All this happens
+# secrets, which wait in a socket. Unlike a pipe or a file, nobody else can open that by /proc/PID/fd. All this happens
 # as root, whose processes nobody else can read.
 
-INPUT: Final = "INPUT_GITHUB-TOKEN"
+INPUTS: Final = ("INPUT_GITHUB-TOKEN", "INPUT_NOTIFY-URL")
 HANDLE: Final = "PERF_CULPRIT_TOKEN_HANDLE"
 # The runner's own credentials (cache, artifacts, OpenID), which the bot does not need, and the usual names of others.
 UNUSED_PREFIX: Final = "ACTIONS_"
@@ -39,28 +40,33 @@ UNUSED: Final = ("GITHUB_TOKEN", "GH_TOKEN")
 MOST_BYTES: Final = 1 << 16
 
 
-def own_token() -> str:
-    """Return the token; on Linux, the second start of this program returns it."""
+def own_secrets() -> dict[str, str]:
+    """Return the secret inputs; on Linux, the second start of this program returns them."""
     handle = os.environ.pop(HANDLE, "")
     # If somebody else set it, it is no socket of ours: then this is the first start.
-    with contextlib.suppress(OSError, OverflowError):
+    with contextlib.suppress(OSError, OverflowError, ValueError):
         if handle.isdecimal():
             with socket.socket(fileno=int(handle)) as waiting:
-                return waiting.recv(MOST_BYTES).decode()
-    token = os.environ.get(INPUT, "")
-    if token and sys.platform == "linux":
-        _start_without(token)
-    return token
+                return _decoded(waiting.recv(MOST_BYTES))
+    secrets = {name: os.environ[name] for name in INPUTS if os.environ.get(name)}
+    if secrets and sys.platform == "linux":
+        _start_without(secrets)
+    return secrets
 
 
-def _start_without(token: str) -> None:
+def _decoded(message: bytes) -> dict[str, str]:
+    secrets: dict[str, str] = json.loads(message)
+    return secrets
+
+
+def _start_without(secrets: dict[str, str]) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.send(token.encode()[:MOST_BYTES])
+    ours.send(json.dumps(secrets).encode())
     theirs.set_inheritable(True)
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name not in (INPUT, *UNUSED) and not name.startswith(UNUSED_PREFIX)
+        if name not in (*INPUTS, *UNUSED) and not name.startswith(UNUSED_PREFIX)
     }
     sys.stdout.flush()
     os.execve(sys.executable, sys.orig_argv, {**kept, HANDLE: str(theirs.fileno())})  # noqa: S606  # this program again

@@ -266,6 +266,13 @@ class Config(PolicySettings):
     ] = HistoryConfig.model_construct()
     comment: CommentConfig = CommentConfig.model_construct()
     issues: IssuesConfig = IssuesConfig.model_construct()
+    notify: Annotated[
+        Literal["json", "slack", "teams"] | None,
+        Field(
+            description="form of the [message](tracking-issues.md#messages) about a new issue, to the webhook of "
+            "the input `notify-url`"
+        ),
+    ] = None
     confirm: ConfirmConfig = ConfirmConfig.model_construct()
     bisect: BisectConfig = BisectConfig.model_construct()
     skip: SkipConfig = SkipConfig.model_construct()
@@ -326,6 +333,12 @@ class Config(PolicySettings):
     def _automatic_has_a_command(self) -> "Config":
         if self.bisect.automatic and self.bisect.run is None:
             raise ValueError("bisect.automatic needs bisect.run: nobody knows what to measure")
+        return self
+
+    @model_validator(mode="after")
+    def _notify_has_issues(self) -> "Config":
+        if self.notify is not None and self.issues.when == "never":
+            raise ValueError("notify needs issues.when: a message is about a new issue; write `fail` or `regression`")
         return self
 
 

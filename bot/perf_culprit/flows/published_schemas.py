@@ -22,6 +22,7 @@ from perf_culprit.model.bisection_files import (
 from perf_culprit.model.call_tree import Diagnosis, Profile
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.json_files import schema_name
+from perf_culprit.model.notification import Notification
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.report import Report, TreeComparison
 from perf_culprit.model.run import Environment
@@ -45,6 +46,7 @@ _FILES: Final[tuple[type[msgspec.Struct], ...]] = (
     DeviationMatrix,
     SimulationReport,
     Profile,
+    Notification,
 )
 SCHEMAS: Final = {schema_name(kind): kind for kind in _FILES}
 _NEWEST: Final = {name.rpartition("-v")[0]: name for name in SCHEMAS}

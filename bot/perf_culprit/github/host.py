@@ -298,6 +298,14 @@ class TrackedIssue:
     benchmarks: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open issue. Not `is_ours`: another job opened one for the same key at the same time."""
+
+    url: str
+    is_ours: bool = True
+
+
 class Check(Protocol):
     """A check run in progress."""
 
@@ -386,7 +394,7 @@ class Host(Protocol):
 
     def tracked_issues(self, *, suite: str) -> dict[str, TrackedIssue]: ...
 
-    def open_issue(self, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> str: ...
+    def open_issue(self, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> Opened: ...
 
     def reopen_issue(self, tracked: TrackedIssue, *, body: str, title: str | None = None, note: str = ...) -> str:
         """Open the issue with another text and, if given, another title; `note` is a comment with the reason."""

@@ -22,6 +22,7 @@ from perf_culprit.github.host import (
     Annotation,
     CheckConclusion,
     CheckResult,
+    Opened,
     TrackedIssue,
     cut_at_line,
     fenced,
@@ -407,8 +408,8 @@ def _tracked(client: Client, issue: Issue, *, suite: str) -> TrackedIssue | None
     )
 
 
-def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> str:
-    """Open an issue, or find the one that another job opened meanwhile. Return its address."""
+def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> Opened:
+    """Open an issue, or find the one that another job opened meanwhile."""
     text = _fitting(body)
 
     def post() -> str:
@@ -422,7 +423,7 @@ def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, l
         url = post_once(client, post=post, find=find)
     # List again, so that two racing jobs agree. The next run sees issues that are too new to be listed.
     kept = tracked_issues(client, suite=suite).get(key)
-    return url if kept is None else kept.url
+    return Opened(url) if kept is None else Opened(kept.url, is_ours=kept.url == url)
 
 
 def reopen_issue(

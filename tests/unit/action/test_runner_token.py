@@ -16,17 +16,17 @@ pytestmark = [
 ]
 PROJECT = Path(__file__).parents[3]
 NOBODY = 65534
-# The action's start: it takes its token, then root becomes the workspace's owner. It works until it is told to end.
+# The action's start: it takes its secrets, then root becomes the workspace's owner. It works until it is told to end.
 ACTION = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from perf_culprit.action.runner_token import become_owner
-from perf_culprit.action.runner_token import INPUT, own_token
+from perf_culprit.action.runner_token import INPUTS, own_secrets
 from pathlib import Path
 from perf_culprit.undumpable import PR_SET_DUMPABLE, close_process
 import ctypes
 is_open = sys.argv[3] == "open"
-token = os.environ[INPUT] if is_open else own_token()
+secrets = {name: os.environ[name] for name in INPUTS} if is_open else own_secrets()
 close_process()
 become_owner(Path(sys.argv[2]))
 if is_open:
@@ -34,7 +34,7 @@ if is_open:
 os.system("tr '\\\\0' '\\\\n' < /proc/self/environ")
 print("works", flush=True)
 sys.stdin.readline()
-print(f"token {token}")
+print(*secrets.values())
 """
 LOOK = """
 import os, re, sys
@@ -69,14 +69,15 @@ def working(case: str, workspace: Path) -> Iterator[tuple["subprocess.Popen[str]
     """The running action, and the environment that its own children see."""
     workspace.chmod(0o755)
     os.chown(workspace, NOBODY, NOBODY)
-    environment = {"PATH": os.environ["PATH"], "INPUT_GITHUB-TOKEN": "hunter2", "ACTIONS_RUNTIME_TOKEN": "hunter2"}
+    names = ("INPUT_GITHUB-TOKEN", "INPUT_NOTIFY-URL", "ACTIONS_RUNTIME_TOKEN")
+    environment = {"PATH": os.environ["PATH"]} | dict.fromkeys(names, "hunter2")
     command = [sys.executable, "-B", "-c", ACTION, str(PROJECT), str(workspace), case]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as action:
         assert action.stdout is not None
         lines = takewhile(lambda line: line != "works\n", action.stdout)
         yield action, "".join(lines)
         output, _ = action.communicate("\n")
-        assert output == "token hunter2\n"
+        assert output == "hunter2 hunter2\n"
 
 
 @pytest.mark.parametrize("case", ["open", "closed"])

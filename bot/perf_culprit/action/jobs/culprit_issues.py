@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.action.jobs.job_results import environment_changed
+from perf_culprit.action.jobs.notices import Notices
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.alarms import Steps, is_real, places_of
 from perf_culprit.dispatch.bisection_view import report_of
 from perf_culprit.dispatch.recovery import answer_of
-from perf_culprit.github.host import Host, benchmark_key, cause_key, culprit_marker, issue_marker
+from perf_culprit.github.host import Host, Opened, benchmark_key, cause_key, culprit_marker, issue_marker
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.bisection import BisectionReport, Culprit
 from perf_culprit.model.dispatch import AlarmedMetric, Bisection, CheckAnswer
@@ -42,6 +43,7 @@ def report_search(
     repository: Path,
     branch: str,
     say: Callable[[str], None],
+    notices: Notices | None = None,
 ) -> bool:
     """Open or join an issue, and comment on the culprit's pull request; or `say` why there is none.
 
@@ -69,7 +71,9 @@ def report_search(
         if gone is not None:
             say(no_issue_line(report, gone, cost=cost))
             continue
-        url = _tracked(host, destination, bisection, cause, report=report, config=config, cost=cost)
+        url = _tracked(
+            host, destination, bisection, cause, report=report, config=config, cost=cost, notices=notices or Notices()
+        )
         number = _pull_request(host, cause, branch)
         if cause.culprit is not None and number is not None:
             body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
@@ -148,6 +152,7 @@ def _tracked(
     report: BisectionReport,
     config: Config,
     cost: Cost,
+    notices: Notices,
 ) -> str | None:
     if not _is_loud(cause.metrics, config):
         return None
@@ -164,16 +169,22 @@ def _tracked(
         run_url=destination.run_url,
         mentions=config.issues.mention,
     )
+    title = cause_title(cause)
     if tracked is not None and before:
         _, _, text = tracked.body.partition("\n")
         note = joined_comment(cause, report, options=options, cost=cost)
-        return host.reopen_issue(tracked, body=f"{options.marker}\n{text}", note=note)
-    body = cause_body(cause, report, options=options, cost=cost)
-    if tracked is None:
-        return host.open_issue(
-            suite=bisection.suite, key=key, title=cause_title(cause), body=body, labels=config.issues.labels
-        )
-    return host.reopen_issue(tracked, body=body, title=cause_title(cause))
+        opened = Opened(host.reopen_issue(tracked, body=f"{options.marker}\n{text}", note=note))
+    else:
+        body = cause_body(cause, report, options=options, cost=cost)
+        if tracked is None:
+            labels = config.issues.labels
+            opened = host.open_issue(suite=bisection.suite, key=key, title=title, body=body, labels=labels)
+        else:
+            opened = Opened(host.reopen_issue(tracked, body=body, title=title))
+    changes = [(entry.key, entry.after / entry.before - 1) for entry in cause.metrics]
+    culprit = None if cause.culprit is None else cause.culprit.commit
+    notices.add(opened, title, changes, commit=ends.bad, culprit=culprit)
+    return opened.url
 
 
 def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:

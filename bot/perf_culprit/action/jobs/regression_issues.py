@@ -1,6 +1,6 @@
 """report -> publish: issues that track the regressions of the default branch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -9,12 +9,14 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from perf_culprit import git
+from perf_culprit.action.jobs.notices import Notices
 from perf_culprit.config.settings import Config
-from perf_culprit.github.host import JOINT, Host, TrackedIssue, benchmark_key, issue_marker, reference_key
+from perf_culprit.github.host import JOINT, Host, Opened, TrackedIssue, benchmark_key, issue_marker, reference_key
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict, traded
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.run import MetricKey
 from perf_culprit.say.issue_texts import (
     CommitRange,
     IssueOptions,
@@ -53,6 +55,7 @@ class _Board:
     accepted: Sequence[Acceptance]
     issues: Mapping[str, TrackedIssue]
     against_history: Callable[[], Report] | None
+    notices: Notices
 
     def options(self, key: str, benchmarks: Sequence[str] = ()) -> IssueOptions:
         return IssueOptions(
@@ -61,6 +64,9 @@ class _Board:
             run_url=self.destination.run_url,
             mentions=self.config.issues.mention,
         )
+
+    def notify(self, opened: Opened, title: str, groups: Iterable[Sequence[Finding]]) -> None:
+        self.notices.add(opened, title, _changes(groups), commit=self.commits.bad)
 
 
 def track_regressions(
@@ -72,6 +78,7 @@ def track_regressions(
     repository: Path,
     against_history: Callable[[], Report],
     accepted: Sequence[Acceptance] = (),
+    notices: Notices | None = None,
 ) -> tuple[str, ...]:
     """Open, reopen and close issues after a run of the default branch. Return what was done, as text.
 
@@ -89,13 +96,20 @@ def track_regressions(
         accepted=accepted,
         issues=_without_reference(host.tracked_issues(suite=report.suite)),
         against_history=against_history if report.baseline_source is BaselineSource.PAIRED else None,
+        notices=notices or Notices(),
     )
     worse = {benchmark_key(group[0].key.benchmark): group for group in _regressions(report, config)}
     return (*_closed(board, worse), *_opened(board, worse))
 
 
 def track_reference(
-    host: Host, destination: Destination, *, report: Report, config: Config, repository: Path
+    host: Host,
+    destination: Destination,
+    *,
+    report: Report,
+    config: Config,
+    repository: Path,
+    notices: Notices | None = None,
 ) -> tuple[str, ...]:
     """Keep one issue about everything that is worse than at a release. Return what was done, as text.
 
@@ -126,11 +140,18 @@ def track_reference(
     title = reference_title(len(worse), reference)
     body = reference_body(worse, reference, commits=commits, options=options)
     if issue is None:
-        labels = config.issues.labels
-        return (f"opened {host.open_issue(suite=suite, key=key, title=title, body=body, labels=labels)}",)
-    if issue.is_worse and issue.benchmarks == names and _names(issue, reference):
+        opened = host.open_issue(suite=suite, key=key, title=title, body=body, labels=config.issues.labels)
+    elif issue.is_worse and issue.benchmarks == names and _names(issue, reference):
         return ()
-    return (f"updated {host.reopen_issue(issue, body=body, title=title, note=UPDATED)}",)
+    else:
+        opened = Opened(host.reopen_issue(issue, body=body, title=title, note=UPDATED))
+    if notices is not None and not (issue is not None and issue.is_worse and names <= issue.benchmarks):
+        notices.add(opened, title, _changes(worse), commit=commits.bad)
+    return (f"{'opened' if issue is None else 'updated'} {opened.url}",)
+
+
+def _changes(groups: Iterable[Sequence[Finding]]) -> list[tuple[MetricKey, float | None]]:
+    return [(finding.key, finding.relative_change) for group in groups for finding in group]
 
 
 def _names(issue: TrackedIssue, reference: str) -> bool:
@@ -211,23 +232,29 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
             if key not in covered:
                 new[key] = group
         elif not issue.is_worse:
-            body = issue_body(group, commits=board.commits, options=board.options(key))
-            url = board.host.reopen_issue(issue, body=body, title=issue_title(group))
+            body, title = issue_body(group, commits=board.commits, options=board.options(key)), issue_title(group)
+            url = board.host.reopen_issue(issue, body=body, title=title)
+            board.notify(Opened(url), title, [group])
             lines.append(f"reopened {url}")
     suite, labels = board.report.suite, board.config.issues.labels
     if len(new) <= board.config.issues.limit:
         for key, group in new.items():
-            body = issue_body(group, commits=board.commits, options=board.options(key))
-            url = board.host.open_issue(suite=suite, key=key, title=issue_title(group), body=body, labels=labels)
-            lines.append(f"opened {url}")
+            body, title = issue_body(group, commits=board.commits, options=board.options(key)), issue_title(group)
+            opened = board.host.open_issue(suite=suite, key=key, title=title, body=body, labels=labels)
+            board.notify(opened, title, [group])
+            lines.append(f"opened {opened.url}")
         return lines
     keys = sorted({*new, *(joint.benchmarks if joint is not None and joint.is_worse else ())})
     body = joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
     title = joint_title(len(new))
     if joint is not None:
-        return [*lines, f"reopened {board.host.reopen_issue(joint, body=body, title=title)}"]
-    url = board.host.open_issue(suite=suite, key=JOINT, title=title, body=body, labels=labels)
-    return [*lines, f"opened {url} for {len(new)} benchmarks"]
+        opened = Opened(board.host.reopen_issue(joint, body=body, title=title))
+    else:
+        opened = board.host.open_issue(suite=suite, key=JOINT, title=title, body=body, labels=labels)
+    board.notify(opened, title, new.values())
+    if joint is not None:
+        return [*lines, f"reopened {opened.url}"]
+    return [*lines, f"opened {opened.url} for {len(new)} benchmarks"]
 
 
 def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:

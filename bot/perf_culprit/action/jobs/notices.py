@@ -1,0 +1,112 @@
+"""One message to the configured webhook about the issues that a job opened: at most once, and never a failure."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from perf_culprit.errors import BotError, InfrastructureError, UsageError
+from perf_culprit.github.host import Opened
+from perf_culprit.github.job_context import Destination
+from perf_culprit.model.notification import Notification, NotifiedChange, NotifiedIssue
+from perf_culprit.model.run import MetricKey
+from perf_culprit.say.inert import clean
+
+MOST_SECONDS: Final = 10
+MOST_ISSUES: Final = 10
+MOST_CHANGES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """The issues that this job opened. An issue that another job opened meanwhile is told by that job."""
+
+    issues: list[NotifiedIssue] = field(default_factory=list)
+
+    def add(
+        self,
+        opened: Opened,
+        title: str,
+        changes: Sequence[tuple[MetricKey, float | None]],
+        *,
+        commit: str,
+        culprit: str | None = None,
+    ) -> None:
+        if opened.is_ours:
+            told = tuple(
+                NotifiedChange(benchmark=clean(key.benchmark), metric=clean(key.metric), change=change)
+                for key, change in changes[:MOST_CHANGES]
+            )
+            self.issues.append(
+                NotifiedIssue(url=opened.url, title=clean(title), commit=commit, culprit=culprit, changes=told)
+            )
+
+
+@contextmanager
+def notices(destination: Destination, *, form: str | None, url: str, warn: Callable[[str], None]) -> Iterator[Notices]:
+    """Collect the new issues and send them when the block ends, also by an error: these issues will not be new again.
+
+    A retry finds the issues open and has nothing to send. So a job that dies before the request loses the message.
+    """
+    collected = Notices()
+    try:
+        yield collected
+    finally:
+        if form is not None and collected.issues:
+            _send_all(collected.issues, destination, form=form, url=url, warn=warn)
+
+
+def _send_all(
+    issues: Sequence[NotifiedIssue], destination: Destination, *, form: str, url: str, warn: Callable[[str], None]
+) -> None:
+    from perf_culprit.say.webhook_message import message
+
+    notification = Notification(
+        repository=destination.repository,
+        run_url=destination.run_url,
+        issues=tuple(issues[:MOST_ISSUES]),
+        omitted=max(0, len(issues) - MOST_ISSUES),
+    )
+    try:
+        _post(url, message(notification, form))
+    except BotError as error:
+        warn(f"not notified: {error}")
+
+
+def _post(url: str, body: bytes) -> None:
+    """Post once. The address is a secret, so no message quotes it, nor an error that may hold it."""
+    import requests
+
+    if not _is_https(url):
+        raise UsageError(
+            "the webhook has no https address",
+            place="input notify-url",
+            next_step="write `notify-url: ${{ secrets.PERF_NOTIFY_URL }}`, and store the address in that secret",
+        )
+    try:
+        headers = {"Content-Type": "application/json", "User-Agent": "perf-culprit"}
+        # A lost answer is not asked for again: the message may have arrived. A redirect could lead to another host.
+        with requests.post(
+            url, data=body, headers=headers, timeout=MOST_SECONDS, allow_redirects=False, stream=True
+        ) as answer:
+            status = answer.status_code
+    except (requests.RequestException, OSError, ValueError) as error:
+        what = type(error).__name__
+    else:
+        if 200 <= status < 300:
+            return
+        what = f"it answered {status}"
+    raise InfrastructureError(
+        f"the webhook did not take the message: {what}",
+        place="input notify-url",
+        next_step="check the address in the secret; this message is not sent again",
+    )
+
+
+def _is_https(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "https" and bool(parts.hostname)
