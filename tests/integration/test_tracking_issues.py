@@ -138,6 +138,20 @@ def test_a_regression_gets_one_issue_with_all_that_is_needed(mainline: Mainline)
     assert body.count("@") == 1
 
 
+def test_owners_are_mentioned_when_the_issue_opens_and_not_when_it_reopens(mainline: Mainline) -> None:
+    config = Config.model_validate(
+        {"issues": {"when": "regression"}, "benchmarks": [{"match": "parse", "owners": ["@octo-org/parser"]}]}
+    )
+    mainline.track(mainline.report(SLOW, at=3), config=config)
+    (issue,) = mainline.issues
+    assert (issue.body or "").rstrip().endswith("cc @octo-org/parser")
+    mainline.track(mainline.report(FAST, at=4), config=config)
+    assert issue.state == "closed"
+    mainline.track(mainline.report(SLOW, at=5), config=config)
+    assert issue.state == "open"
+    assert (issue.body or "").rstrip().endswith("cc `@octo-org/parser`")
+
+
 def test_the_next_run_says_nothing_while_it_lasts(mainline: Mainline) -> None:
     mainline.track(mainline.report(SLOW, at=3))
     before = [issue.body for issue in mainline.issues]

@@ -17,13 +17,14 @@ from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.report import Report
 
 
-def notified(job: Job, config: Config) -> AbstractContextManager[Notices]:
+def notified(job: Job, host: Host, config: Config) -> AbstractContextManager[Notices]:
     """Collect the issues that this job of the default branch opens, and send them to the configured webhook."""
     return notices(
         job.destination,
         form=config.notify,
         url=job.inputs.notify_url,
         warn=lambda text: job.log.tell(LogLevel.WARNING, text),
+        read_file=lambda path: host.read_branch_file(path=path, branch=default_branch(job)),
     )
 
 
@@ -43,7 +44,7 @@ def tend(job: Job, host: Host, config: Config) -> None:
         further_work(job, "automatic bisection"),
         default_branch_commits(remote(job), branch) as repository,
         controller(job, host, config) as opened,
-        notified(job, config) as new,
+        notified(job, host, config) as new,
     ):
 
         def say(text: str) -> None:
@@ -122,7 +123,7 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
     if not (job.context.follows_default_branch or job.context.is_default_branch):
         return
     config, repository = job.inputs.config, job.context.workspace
-    with further_work(job, "tracking issues"), notified(job, config) as new:
+    with further_work(job, "tracking issues"), notified(job, host, config) as new:
         for report in reports:
             for line in track_reference(
                 host, job.destination, report=report, config=config, repository=repository, notices=new
@@ -157,7 +158,7 @@ def follow_up(job: Job, host: Host, compared: Compared) -> None:
             job.log.say(f"accepted from here on: {len(settled)} benchmarks")
         if config.issues.when == "never":
             return
-        with notified(job, config) as new:
+        with notified(job, host, config) as new:
             lines = track_regressions(
                 host,
                 job.destination,

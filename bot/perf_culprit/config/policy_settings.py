@@ -26,6 +26,10 @@ class Section(BaseModel):
     )
 
 
+Mention = Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")]
+Mentions = Annotated[tuple[Mention, ...], Field(max_length=10)]
+
+
 class CategoryConfig(Section):
     """A named range of response times: up to `below`, or everything slower if that is not set."""
 
@@ -97,6 +101,9 @@ class BenchmarkConfig(Matching):
         Direction | None, Field(description="which direction is better, if the file does not state it")
     ] = None
     ignore: Annotated[bool, Field(description="leave these benchmarks out")] = False
+    owners: Annotated[
+        Mentions, Field(description="who is [mentioned once](tracking-issues.md) in an issue about these benchmarks")
+    ] = ()
 
 
 UNRULED: Final = BenchmarkConfig.model_construct(match="*")

@@ -1,7 +1,7 @@
 """The settings: one frozen `Config`, its sections and its JSON schema."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from perf_culprit.commands.measure_requests import Affected
 from perf_culprit.config.database_url import Database
-from perf_culprit.config.policy_settings import PolicySettings, Section, matches_any
+from perf_culprit.config.policy_settings import Mentions, PolicySettings, Section, matches_any
 from perf_culprit.config.units import DurationMs, Percent, SizeBytes
 from perf_culprit.model.bisection import Engine
 from perf_culprit.model.count import SIZE, Count, as_quantity
@@ -55,8 +55,6 @@ class HistoryConfig(Section):
         return self.url.shown if self.url else f"branch {self.branch}"
 
 
-Mention = Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")]
-Mentions = Annotated[tuple[Mention, ...], Field(max_length=10)]
 Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -88,6 +86,12 @@ class IssuesConfig(Section):
         ),
     ] = "never"
     mention: Annotated[Mentions, Field(description="names to mention in issues")] = ()
+    code_owners: Annotated[
+        bool,
+        Field(
+            description="mention the owners of the suspected file by CODEOWNERS, unless `benchmarks[].owners` are set"
+        ),
+    ] = False
     labels: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=50)], ...],
         Field(max_length=10, description="labels that new issues get"),
@@ -315,6 +319,11 @@ class Config(PolicySettings):
     def is_benchmark_file(self, path: str) -> bool:
         is_code = not path.endswith((".md", ".rst", ".txt"))
         return is_code and matches_any(path, self.benchmark_files)
+
+    def owners_of(self, keys: Iterable[MetricKey]) -> tuple[str, ...]:
+        """The owners of these metrics, by the first entry that matches each."""
+        entries = (next((entry for entry in self.benchmarks if entry.matches(key)), None) for key in keys)
+        return tuple(dict.fromkeys(name for entry in entries if entry is not None for name in entry.owners))
 
     def direction_of(self, key: MetricKey) -> Direction | None:
         """The configured direction of a metric whose file does not state it."""

@@ -1,5 +1,7 @@
 """The message to a webhook: the issues that one job opened or reopened."""
 
+from typing import Literal
+
 import msgspec
 
 from perf_culprit.model.json_files import written
@@ -36,7 +38,7 @@ class Notification(
     `run_url` is the page of the job's run; `omitted` counts the issues that have no room.
     """
 
-    version: int = written(1)
+    version: Literal[1] = written(1)
     repository: str
     run_url: str | None
     issues: tuple[NotifiedIssue, ...]

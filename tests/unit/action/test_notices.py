@@ -10,7 +10,8 @@ import requests
 
 from perf_culprit.action.jobs import notices
 from perf_culprit.config.reader import parse_config
-from perf_culprit.errors import ConfigError
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import ConfigError, InfrastructureError
 from perf_culprit.flows.published_schemas import schema
 from perf_culprit.github.host import Opened
 from perf_culprit.github.job_context import Destination
@@ -153,6 +154,46 @@ def test_another_address_than_https_is_refused(posted: Posted, url: str) -> None
     assert "secrets.PERF_NOTIFY_URL" in warning
     assert "hunter2" not in warning
     assert posted.calls == []
+
+
+CODE_OWNERS = {"CODEOWNERS": b"*.py @octo-org/python\n/src/parse.py @octocat @octo-org/parser\n"}
+WITH_OWNERS = Config.model_validate(
+    {
+        "issues": {"mention": ["@octo-org/perf"], "code-owners": True},
+        "benchmarks": [{"match": "parse*", "owners": ["@parser"]}, {"match": "*e*", "owners": ["@rest", "@parser"]}],
+    }
+)
+BY_FILE = Config.model_validate({"issues": {"code-owners": True}})
+
+
+@pytest.mark.parametrize(
+    ("config", "names", "files", "before", "mentions"),
+    [
+        (WITH_OWNERS, ["parse_long"], ["src/parse.py"], "", ("@octo-org/perf", "@parser")),
+        (WITH_OWNERS, ["parse", "render"], [], "", ("@octo-org/perf", "@parser", "@rest")),
+        (WITH_OWNERS, ["parse"], [], "cc @octo-org/perf @parser", ("@octo-org/perf", "`@parser`")),
+        (WITH_OWNERS, ["parse"], [], "cc `@parser`", ("@octo-org/perf", "`@parser`")),
+        (WITH_OWNERS, ["parse"], [], "cc @parser-2", ("@octo-org/perf", "@parser")),
+        (WITH_OWNERS, ["load"], ["src/parse.py"], "", ("@octo-org/perf", "@octocat", "@octo-org/parser")),
+        (BY_FILE, ["parse"], ["src/parse.py"], "", ("@octocat", "@octo-org/parser")),
+        (BY_FILE, ["parse"], ["src/load.py"], "", ("@octo-org/python",)),
+        (BY_FILE, ["parse"], ["src/load.c"], "", ()),
+        (BY_FILE, ["parse"], [], "", ()),
+        (Config(), ["parse"], ["src/parse.py"], "", ()),
+    ],
+)
+def test_owners_are_those_of_the_benchmark_else_of_the_file(
+    config: Config, names: list[str], files: list[str], before: str, mentions: tuple[str, ...]
+) -> None:
+    new = notices.Notices(read_file=CODE_OWNERS.get)
+    assert new.mentions(config, [MetricKey(name, "time") for name in names], files, before=before) == mentions
+
+
+def test_the_issue_is_opened_even_if_its_owners_are_unknown() -> None:
+    def fail(path: str) -> bytes:
+        raise InfrastructureError("GitHub does not answer", place=path, next_step="run again")
+
+    assert notices.Notices(read_file=fail).mentions(BY_FILE, [KEY], ["src/parse.py"]) == ()
 
 
 def test_notify_without_issues_is_refused() -> None:

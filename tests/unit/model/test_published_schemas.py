@@ -37,6 +37,7 @@ def test_every_file_has_its_schema() -> None:
         "simulation-v1",
         "diagnosis-v1",
         "tree-comparison-v1",
+        "notification-v1",
     }
 
 

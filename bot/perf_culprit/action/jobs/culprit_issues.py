@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.action.jobs.job_results import environment_changed
-from perf_culprit.action.jobs.notices import Notices
+from perf_culprit.action.jobs.notices import Notices, suspected_files
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.alarms import Steps, is_real, places_of
 from perf_culprit.dispatch.bisection_view import report_of
@@ -167,7 +167,12 @@ def _tracked(
         marker=issue_marker(bisection.suite, key=key, worse=True, commit=ends.bad, benchmarks=own | before),
         repository_url=destination.repository_url,
         run_url=destination.run_url,
-        mentions=config.issues.mention,
+        mentions=notices.mentions(
+            config,
+            [entry.key for entry in cause.metrics],
+            _culprit_files(report, cause),
+            before="" if tracked is None else tracked.body,
+        ),
     )
     title = cause_title(cause)
     if tracked is not None and before:
@@ -185,6 +190,14 @@ def _tracked(
     culprit = None if cause.culprit is None else cause.culprit.commit
     notices.add(opened, title, changes, commit=ends.bad, culprit=culprit)
     return opened.url
+
+
+def _culprit_files(report: BisectionReport, cause: Cause) -> list[str]:
+    """The file of the first suspect, else those of the functions that the culprit changed."""
+    diagnosis = report.diagnosis
+    if diagnosis is None or cause.culprit is None or diagnosis.commit != cause.culprit.commit:
+        return []
+    return suspected_files(diagnosis.comparison) or [one.path for one in diagnosis.changed]
 
 
 def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:

@@ -1,28 +1,56 @@
 """One message to the configured webhook about the issues that a job opened: at most once, and never a failure."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+from perf_culprit.action.jobs.code_owners import PLACES, code_owners
+from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.github.host import Opened
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.notification import Notification, NotifiedChange, NotifiedIssue
+from perf_culprit.model.report import TreeComparison
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say.inert import clean
 
 MOST_SECONDS: Final = 10
 MOST_ISSUES: Final = 10
 MOST_CHANGES: Final = 10
+MOST_OWNERS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """The issues that this job opened. An issue that another job opened meanwhile is told by that job."""
+    """The issues that this job opened. An issue that another job opened meanwhile is told by that job.
+
+    `read_file` reads a file of the default branch, for CODEOWNERS.
+    """
 
     issues: list[NotifiedIssue] = field(default_factory=list)
+    read_file: Callable[[str], bytes | None] = lambda _: None
+
+    def mentions(
+        self, config: Config, keys: Iterable[MetricKey], files: Sequence[str], *, before: str = ""
+    ) -> tuple[str, ...]:
+        """The names in an issue. Owners that are in its text `before` stand as code: each is notified once."""
+        owners = config.owners_of(keys)
+        if not owners and files and config.issues.code_owners:
+            text = self._code_owners()
+            owners = tuple(dict.fromkeys(owner for path in files for owner in code_owners(text, path)))
+        named = set(re.findall(r"@[\w./-]+", before))
+        new = [name for name in owners[:MOST_OWNERS] if name not in config.issues.mention]
+        return (*config.issues.mention, *(f"`{name}`" if name in named else name for name in new))
+
+    def _code_owners(self) -> str:
+        """The text of CODEOWNERS. The issue is worth more than its owners, so an unreadable file is an empty one."""
+        with suppress(BotError):
+            data = next((data for place in PLACES if (data := self.read_file(place)) is not None), b"")
+            return data.decode("utf-8", "replace")
+        return ""
 
     def add(
         self,
@@ -43,13 +71,27 @@ class Notices:
             )
 
 
+def suspected_files(comparison: TreeComparison | None) -> list[str]:
+    """The file of the first suspect in the repository, if it is known."""
+    first = next(iter(comparison.suspects), None) if comparison is not None else None
+    path = None if first is None else first.touched.file if first.touched is not None else first.file
+    return [] if path is None else [path]
+
+
 @contextmanager
-def notices(destination: Destination, *, form: str | None, url: str, warn: Callable[[str], None]) -> Iterator[Notices]:
+def notices(
+    destination: Destination,
+    *,
+    form: str | None,
+    url: str,
+    warn: Callable[[str], None],
+    read_file: Callable[[str], bytes | None] = lambda _: None,
+) -> Iterator[Notices]:
     """Collect the new issues and send them when the block ends, also by an error: these issues will not be new again.
 
     A retry finds the issues open and has nothing to send. So a job that dies before the request loses the message.
     """
-    collected = Notices()
+    collected = Notices(read_file=read_file)
     try:
         yield collected
     finally:

@@ -9,7 +9,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from perf_culprit import git
-from perf_culprit.action.jobs.notices import Notices
+from perf_culprit.action.jobs.notices import Notices, suspected_files
 from perf_culprit.config.settings import Config
 from perf_culprit.github.host import JOINT, Host, Opened, TrackedIssue, benchmark_key, issue_marker, reference_key
 from perf_culprit.github.job_context import Destination
@@ -57,12 +57,19 @@ class _Board:
     against_history: Callable[[], Report] | None
     notices: Notices
 
-    def options(self, key: str, benchmarks: Sequence[str] = ()) -> IssueOptions:
+    def options(
+        self,
+        key: str,
+        groups: Iterable[Sequence[Finding]],
+        benchmarks: Sequence[str] = (),
+        *,
+        before: TrackedIssue | None = None,
+    ) -> IssueOptions:
         return IssueOptions(
             marker=issue_marker(self.report.suite, key=key, worse=True, commit=self.commits.bad, benchmarks=benchmarks),
             repository_url=self.destination.repository_url,
             run_url=self.destination.run_url,
-            mentions=self.config.issues.mention,
+            mentions=_mentions(self.notices, self.config, self.report, groups, before),
         )
 
     def notify(self, opened: Opened, title: str, groups: Iterable[Sequence[Finding]]) -> None:
@@ -135,7 +142,7 @@ def track_reference(
         marker=marker,
         repository_url=destination.repository_url,
         run_url=destination.run_url,
-        mentions=config.issues.mention,
+        mentions=_mentions(notices or Notices(), config, report, worse, issue),
     )
     title = reference_title(len(worse), reference)
     body = reference_body(worse, reference, commits=commits, options=options)
@@ -148,6 +155,19 @@ def track_reference(
     if notices is not None and not (issue is not None and issue.is_worse and names <= issue.benchmarks):
         notices.add(opened, title, _changes(worse), commit=commits.bad)
     return (f"{'opened' if issue is None else 'updated'} {opened.url}",)
+
+
+def _mentions(
+    notices: Notices,
+    config: Config,
+    report: Report,
+    groups: Iterable[Sequence[Finding]],
+    before: TrackedIssue | None,
+) -> tuple[str, ...]:
+    keys = [finding.key for group in groups for finding in group]
+    return notices.mentions(
+        config, keys, suspected_files(report.diagnosis), before="" if before is None else before.body
+    )
 
 
 def _changes(groups: Iterable[Sequence[Finding]]) -> list[tuple[MetricKey, float | None]]:
@@ -232,20 +252,28 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
             if key not in covered:
                 new[key] = group
         elif not issue.is_worse:
-            body, title = issue_body(group, commits=board.commits, options=board.options(key)), issue_title(group)
+            body, title = (
+                issue_body(group, commits=board.commits, options=board.options(key, [group], before=issue)),
+                issue_title(group),
+            )
             url = board.host.reopen_issue(issue, body=body, title=title)
             board.notify(Opened(url), title, [group])
             lines.append(f"reopened {url}")
     suite, labels = board.report.suite, board.config.issues.labels
     if len(new) <= board.config.issues.limit:
         for key, group in new.items():
-            body, title = issue_body(group, commits=board.commits, options=board.options(key)), issue_title(group)
+            body, title = (
+                issue_body(group, commits=board.commits, options=board.options(key, [group])),
+                issue_title(group),
+            )
             opened = board.host.open_issue(suite=suite, key=key, title=title, body=body, labels=labels)
             board.notify(opened, title, [group])
             lines.append(f"opened {opened.url}")
         return lines
     keys = sorted({*new, *(joint.benchmarks if joint is not None and joint.is_worse else ())})
-    body = joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
+    body = joint_body(
+        list(new.values()), commits=board.commits, options=board.options(JOINT, new.values(), keys, before=joint)
+    )
     title = joint_title(len(new))
     if joint is not None:
         opened = Opened(board.host.reopen_issue(joint, body=body, title=title))
