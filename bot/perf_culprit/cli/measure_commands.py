@@ -43,7 +43,9 @@ def _event_revisions(repository: Path) -> tuple[str, str]:
 
 
 def _since_reference(asked: Measure) -> tuple[str, str]:
+    from perf_culprit import git
     from perf_culprit.flows.compared_commits import find_reference
+    from perf_culprit.flows.registry_release import REGISTRY, registry_release
 
     if len(asked.commits) > 1:
         raise UsageError(
@@ -52,7 +54,10 @@ def _since_reference(asked: Measure) -> tuple[str, str]:
             next_step="give only the target after --commits (default: HEAD)",
         )
     target = asked.commits[0] if asked.commits else "HEAD"
-    reference = find_reference(asked.repository, str(asked.reference), target=target)
+    if asked.reference == REGISTRY and git.find_commit(asked.repository, REGISTRY) is None:
+        reference = registry_release(asked.repository)
+    else:
+        reference = find_reference(asked.repository, str(asked.reference), target=target)
     say(f"baseline {reference.commit[:12]}, {plain(reference.name)}; target {target}")
     return reference.commit, target
 

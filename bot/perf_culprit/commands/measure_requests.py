@@ -74,7 +74,11 @@ class Measure(
     ] = ()
     reference: Annotated[
         str | None,
-        Option("--reference REV", "the baseline: a tag or commit, or latest-release (docs/tracking-issues.md)"),
+        Option(
+            "--reference REV",
+            "the baseline: a tag or commit, latest-release (docs/tracking-issues.md), or registry: what PyPI, npm or "
+            "crates.io has",
+        ),
     ] = None
     rounds: Annotated[
         int | None,

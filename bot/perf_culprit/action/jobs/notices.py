@@ -48,8 +48,8 @@ class Notices:
     def _code_owners(self) -> str:
         """The text of CODEOWNERS. The issue is worth more than its owners, so an unreadable file is an empty one."""
         with suppress(BotError):
-            data = next((data for place in PLACES if (data := self.read_file(place)) is not None), b"")
-            return data.decode("utf-8", "replace")
+            content = next((data for place in PLACES if (data := self.read_file(place)) is not None), b"")
+            return content.decode("utf-8", "replace")
         return ""
 
     def add(
