@@ -5,6 +5,7 @@ python -m benchmarks.published N12.limits     one
 """
 
 import argparse
+import json
 import math
 from collections.abc import Callable
 from typing import Final
@@ -12,6 +13,7 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
+from benchmarks.commons_math.study import RECORDED
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.ranking import distance_score
 from perf_culprit.model.bisection import Engine, SearchSettings
@@ -19,7 +21,7 @@ from perf_culprit.search.candidate_graph import cut_range, parse_parents
 from perf_culprit.search.search import Search
 from perf_culprit.simulate.studies import level
 from perf_culprit.stats.chart_limits import Violations, control_limits, threshold, violations
-from perf_culprit.stats.density import idle_boundary
+from perf_culprit.stats.density import idle_boundary, shape_of
 from perf_culprit.stats.discretise import equal_width_scale, three_level_scale
 from perf_culprit.stats.load_scaling import fit_load, fit_quality, scaling_factors
 from perf_culprit.stats.model_votes import bagging_threshold, stacking_weights, votes
@@ -178,6 +180,19 @@ def executions() -> str:
     return "\n".join(lines)
 
 
+def shapes() -> str:
+    """Shapes of the 50 repetitions of each test of each release of Commons Math, as recorded."""
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    samples = [np.sort(np.concatenate(rounds)) for tests in recorded.values() for rounds in tests.values()]
+    described = [shape for one in samples if (shape := shape_of(one))]
+    shares = {
+        "normal": [shape.normal_p >= 0.05 for shape in described],
+        "skewness above 1": [shape.skewness > 1 for shape in described],
+        "two modes or more": [shape.modes > 1 for shape in described],
+    }
+    return f"of {len(described)}: " + ", ".join(f"{np.mean(is_so):.0%} {name}" for name, is_so in shares.items())
+
+
 def distance() -> str:
     few, many = [0.9] * 3, [0.3] * 27
     return f"{distance_score(few):.1f} and {distance_score(many):.1f}; {math.hypot(*few):.3f}, {math.hypot(*many):.3f}"
@@ -234,6 +249,7 @@ FIGURES: Final[dict[str, Callable[[], str]]] = {
     "N12.idle": idle,
     "B17.interval": interval,
     "B17.executions": executions,
+    "B17.shapes": shapes,
     "Z15.distance": distance,
     "Z15.fluctuation": fluctuation,
     "F11.levels": levels,

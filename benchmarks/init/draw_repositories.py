@@ -5,13 +5,13 @@ The rule, written before any of them was looked at:
 1. `listings.txt` has repositories by the name of a workflow file.
    It is what a public index of GitHub repositories lists with that file.
    The last two names have more; their first hundred count.
-2. Repositories named in `docs/evidence/init.md` are left out, and others of the same name.
-   The rest is ordered by the SHA-256 of `SALT` and the name.
+2. Repositories named in `docs/evidence/init.md` before the draw's own heading are left out, and those of the same name.
+   The rest is ordered by the SHA-256 of the draw's salt and the name.
 3. In this order, a repository is taken if a snapshot can be had and `ecosystem` finds all conditions met.
    One of an owner and one of a name are taken (forks share it), and at most `MOST_ALIKE` of an ecosystem.
 
-    python -m benchmarks.init.draw_repositories            the order, to fetch snapshots by
-    python -m benchmarks.init.draw_repositories SNAPSHOTS  the thirty, from SNAPSHOTS/OWNER+NAME/repo
+    python -m benchmarks.init.draw_repositories DRAW            the order of draw 1 or 2, to fetch snapshots by
+    python -m benchmarks.init.draw_repositories DRAW SNAPSHOTS  the thirty, from SNAPSHOTS/OWNER+NAME/repo
 """
 
 import re
@@ -21,7 +21,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-SALT: Final = "perf-culprit init, thirty:"
+# Salt of each draw, and its heading in the page of evidence.
+DRAWS: Final = {
+    "1": ("perf-culprit init, thirty:", "# Thirty repositories"),
+    "2": ("perf-culprit init, thirty, second draw:", "# Thirty more"),
+}
 WANTED: Final = 30
 MOST_ALIKE: Final = 8
 HERE: Final = Path(__file__).parent
@@ -47,12 +51,13 @@ ECOSYSTEMS: Final = (
 )
 
 
-def order() -> list[str]:
-    earlier = EVIDENCE.read_text().partition("# Thirty repositories")[0]
+def order(draw: str) -> list[str]:
+    salt, heading = DRAWS[draw]
+    earlier = EVIDENCE.read_text().partition(heading)[0]
     named = {name.lower() for name in re.findall(r"[\w.-]+/([\w.-]+)", earlier)}
     names = {name for line in (HERE / "listings.txt").read_text().splitlines() for name in line.split()[1:]}
     new = (name for name in names if name.partition("/")[2].lower() not in named)
-    return sorted(new, key=lambda name: sha256(f"{SALT}{name}".encode()).hexdigest())
+    return sorted(new, key=lambda name: sha256(f"{salt}{name}".encode()).hexdigest())
 
 
 def git(snapshot: Path, *words: str) -> str:
@@ -71,11 +76,11 @@ def ecosystem(snapshot: Path) -> str:
     return kind if measures and commits >= LEAST_COMMITS and len(authors) >= LEAST_AUTHORS else ""
 
 
-def drawn(snapshots: Path) -> list[tuple[str, str, str]]:
+def drawn(draw: str, snapshots: Path) -> list[tuple[str, str, str]]:
     """Repository, ecosystem and commit of each that is taken."""
     taken: list[tuple[str, str, str]] = []
     used: set[str] = set()
-    for repository in order():
+    for repository in order(draw):
         owner, _, name = repository.partition("/")
         snapshot = snapshots / f"{owner}+{name}" / "repo"
         if len(taken) == WANTED or not snapshot.is_dir() or used & {owner.lower(), name.lower()}:
@@ -88,7 +93,8 @@ def drawn(snapshots: Path) -> list[tuple[str, str, str]]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(*(f"{number} {' '.join(one)}" for number, one in enumerate(drawn(Path(sys.argv[1])), 1)), sep="\n")
+    if len(sys.argv) > 2:
+        taken = drawn(sys.argv[1], Path(sys.argv[2]))
+        print(*(f"{number} {' '.join(one)}" for number, one in enumerate(taken, 1)), sep="\n")
     else:
-        print(*order(), sep="\n")
+        print(*order(sys.argv[1]), sep="\n")

@@ -19,17 +19,19 @@ from perf_culprit.init import trial
 def look(checkout: Path, minutes: str) -> dict[str, Any]:
     """The trial as a user makes it, without the table of `qualify` at its end."""
     ran: list[str] = []
-    execute = vars(trial)["try_once"]
+    first_of = trial.Trials.first_of
 
-    def noted(*asked: Any, **more: Any) -> Any:
-        tried = execute(*asked, **more)
-        ran[:] = dict.fromkeys(benchmark.name for benchmark in tried.run.benchmarks)
-        return tried
+    def noted(*asked: Any) -> Any:
+        """Note what the trial that is taken ran; a part that is not taken does not count."""
+        taken = first_of(*asked)
+        if taken.tried is not None:
+            ran.extend(dict.fromkeys(benchmark.name for benchmark in taken.tried.run.benchmarks))
+        return taken
 
     def nothing(*_: Any, **__: Any) -> Any:
         raise SystemExit(0)
 
-    vars(trial)["try_once"] = noted
+    vars(trial)["Trials"].first_of = noted
     vars(qualify)["qualified"] = nothing
     told, begun = io.StringIO(), time.monotonic()
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):

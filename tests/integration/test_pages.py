@@ -64,7 +64,8 @@ def test_a_hostile_name_is_text_and_its_samples_and_history_are_described(
     page = opened(browser, report, tmp_path)
     assert page.value("document.querySelectorAll('main img').length") == 0
     assert page.value("document.querySelector('.explorer-worse button').textContent") == HOSTILE
-    samples, residuals, history = page.names("image")
+    samples, shape, residuals, history = page.names("image")
+    assert shape.startswith(f"Density of {HOSTILE} on both sides, before: 2 modes, skewness ")  # a step at run 13
     assert residuals.startswith(f"Residuals of {HOSTILE} about the mean")
     assert samples.startswith(f"Samples of {HOSTILE}. before: ")
     assert "Change points: run 13: " in history
@@ -94,9 +95,9 @@ def test_the_keyboard_alone_opens_and_closes_a_benchmark(browser: Page, report: 
     assert page.value("document.activeElement.getAttribute('aria-expanded')") == "false"
     page.press("Enter")
     assert page.value("document.activeElement.getAttribute('aria-expanded')") == "true"
-    assert len(page.names("image")) == 6
+    assert len(page.names("image")) == 8
     page.press("Enter")
-    assert len(page.names("image")) == 3
+    assert len(page.names("image")) == 4
 
 
 def test_dark_and_light_differ_and_the_flame_graph_is_in_the_page(
@@ -123,7 +124,8 @@ def test_samples_of_a_thousandfold_change_are_on_a_logarithmic_axis(browser: Pag
     boxes = page.value("[...document.querySelectorAll('.explorer-box')].map(one => one.getBBox().x)")
     assert boxes[1] - boxes[0] > 300
     captions = page.value("[...document.querySelectorAll('figcaption')].map(one => one.textContent)")
-    assert captions[1].startswith("Residuals of the analysis of variance")
+    assert captions[1].startswith("Shape of the samples before: ")
+    assert captions[2].startswith("Residuals of the analysis of variance")
     assert page.problems == []
 
 

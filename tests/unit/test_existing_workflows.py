@@ -385,7 +385,11 @@ COPIED = f" && cp -r target/criterion {OUTPUT}"
         ({"m__pom_D_xml": SHADED, "pom_D_xml": ""}, f"{MAVEN} install && {MAVEN} -f m/pom.xml package", "java -jar m/"),
         ({"pom_D_xml": POM}, f"{MAVEN} test-compile dependency:", 'java -cp "target/test-classes:target/classes:$(cat'),
         ({"a__b__build_D_gradle": "id 'me.champeau.jmh'"}, "", "gradle :a:b:jmh && mkdir -p "),
-        ({"Cargo_D_toml": '[package]\nname = "a"\n[dev-dependencies]\ncriterion = "1"\n'}, "", f"cargo bench{COPIED}"),
+        (
+            {"Cargo_D_toml": '[package]\nname = "a"\n[dev-dependencies]\ncriterion = "1"\n'},
+            "cargo bench --no-run",
+            f"cargo bench{COPIED}",
+        ),
         (
             {
                 "Cargo_D_toml": '[workspace]\nmembers = ["c/*"]\nexclude = ["c/y"]\n',
@@ -393,13 +397,20 @@ COPIED = f" && cp -r target/criterion {OUTPUT}"
                 '[[bench]]\nrequired-features = ["f"]\n',
                 "c__y__Cargo_D_toml": '[package]\nname = "y"\n[dependencies]\ncriterion = "1"\n',
             },
-            "",
+            (
+                'export CARGO_TARGET_DIR="$PWD/target"\ncargo bench -p x --features f --no-run\n'
+                "cargo bench --manifest-path c/y/Cargo.toml --no-run"
+            ),
             (
                 'export CARGO_TARGET_DIR="$PWD/target"\ncargo bench -p x --features f'
                 f" && cargo bench --manifest-path c/y/Cargo.toml{COPIED}"
             ),
         ),
-        ({"a_D_rs": "#![cfg(bench)]\n#[bench]\n"}, "", "RUSTFLAGS=--cfg=bench cargo +nightly bench"),
+        (
+            {"a_D_rs": "#![cfg(bench)]\n#[bench]\n"},
+            "RUSTFLAGS=--cfg=bench cargo +nightly bench --no-run",
+            "RUSTFLAGS=--cfg=bench cargo +nightly bench",
+        ),
         (
             {"CMakeLists_D_txt": "option(X_BENCH b OFF)\ntarget_link_libraries(t PRIVATE benchmark::benchmark)"},
             "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DX_BENCH=ON && cmake --build build --parallel --target t",

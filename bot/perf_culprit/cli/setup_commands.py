@@ -78,12 +78,12 @@ def mcp(asked: Mcp) -> int:
 
 
 def init(asked: Init) -> int:
-    from perf_culprit.init.workflow_files import beside_foreign, new_files
+    from perf_culprit.init.workflow_files import new_files, workflow_name
 
     if asked.check:
         return _check(asked.repository)
     choices, notes, others = _choices(asked)
-    files = beside_foreign(new_files(*choices), asked.repository)
+    files = new_files(*choices, name=workflow_name(asked.repository))
     # A trial replaces what `init` wrote without one.
     present = [path for path, text in files.items() if _stays(asked.repository / path, text, asked)]
     if present and not asked.force:
@@ -93,6 +93,9 @@ def init(asked: Init) -> int:
             next_step="check it with perf-culprit init --check, or replace it with --force",
         )
     if not _is_to_try(asked, choices):
+        if asked.pull_request:
+            _draft(asked, choices, notes)
+            return EXIT_FINE
         _write(asked, choices, notes)
         if not choices[0].since:
             say("Try it first: perf-culprit init --try")
@@ -107,9 +110,9 @@ def init(asked: Init) -> int:
 
 
 def _write(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None:
-    from perf_culprit.init.workflow_files import LOCK, RELOCK, beside_foreign, new_files
+    from perf_culprit.init.workflow_files import LOCK, RELOCK, new_files, workflow_name
 
-    for path, text in beside_foreign(new_files(*choices), asked.repository).items():
+    for path, text in new_files(*choices, name=workflow_name(asked.repository)).items():
         replace_file(asked.repository / path, text.encode())
         say(f"wrote {path}")
     if (asked.repository / LOCK).is_file():
@@ -120,6 +123,19 @@ def _write(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None
         say("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
     else:
         _say_what_follows(asked, choices, notes)
+
+
+def _draft(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None:
+    """Write only what tries the proposals on GitHub: nothing shows yet that they run."""
+    from perf_culprit.init.introduction import DRAFT, pull_request_text
+    from perf_culprit.init.workflow_files import draft_files
+
+    for path, text in draft_files(choices[0]).items():
+        replace_file(asked.repository / path, text.encode())
+        say(f"wrote {path}")
+    for line in DRAFT:
+        say(line)
+    say(f"\n{pull_request_text(choices, notes)}")
 
 
 def _stays(path: Path, text: str, asked: Init) -> bool:

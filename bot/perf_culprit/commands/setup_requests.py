@@ -55,7 +55,10 @@ class Init(
         Option("--minutes N", "minutes for the rounds of a pull request, at most (default: 15)", convert=positive),
     ] = None
     pull_request: Annotated[
-        bool, Option("--pull-request", "print the title and the text of a pull request with these files")
+        bool,
+        Option(
+            "--pull-request", "print the text of a pull request; without --try it is a draft that tries them on GitHub"
+        ),
     ] = False
     split: Annotated[bool, Option("--split", "write the two-job form with commands, for pull requests from forks")] = (
         False

@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_commands
 from pathlib import Path
@@ -326,30 +326,39 @@ class Tried:
     execution_s: float
 
 
-def try_once(asked: Measure, *, config: Config, say: Say, seconds: float | None = None, share: float = 1.0) -> Tried:
-    """Execute HEAD once, built as for a measurement. Raise an error if it gives no result.
+@contextmanager
+def built_head(asked: Measure, *, config: Config, say: Say, log: Path) -> Iterator[Callable[[str, float], Tried]]:
+    """Build HEAD as for a measurement. Yield what executes a command there once, in as many seconds at most.
 
-    Build and execution end within `seconds`; the execution may take a share of what the build leaves.
+    It raises an error if there is no result.
     """
     commands, tool = shell_commands(config, asked)
     commit = git.head_commit(asked.repository)
-    # On failure the log stays, because the error names it.
-    folder = Path(mkdtemp(prefix="perf-culprit-try-"))
-    log = folder / LOG_NAME
     with this_machine(asked.repository, commands, config=config, tool=tool, log=log) as workplace:
         say("building HEAD")
         begun = time.monotonic()
         workplace.prepare(commit)
         built = time.monotonic()
-        say("measuring HEAD")
-        if seconds is not None:
-            commands = replace_commands(
-                commands, run_timeout_seconds=round(max(share * (seconds - built + begun), 1.0))
-            )
-        run = workplace.executing(commands).execute(commit)[1]
-        ended = time.monotonic()
+
+        def execute(run: str, seconds: float) -> Tried:
+            say("measuring HEAD")
+            chosen = replace_commands(commands, run=run, run_timeout_seconds=round(max(seconds, 1.0)))
+            started = time.monotonic()
+            result = workplace.executing(chosen).execute(commit)[1]
+            return Tried(run=result, build_s=built - begun, execution_s=time.monotonic() - started)
+
+        yield execute
+
+
+def try_once(asked: Measure, *, config: Config, say: Say) -> Tried:
+    """Execute HEAD once, built as for a measurement. Raise an error if it gives no result."""
+    commands, _ = shell_commands(config, asked)
+    # On failure the log stays, because the error names it.
+    folder = Path(mkdtemp(prefix="perf-culprit-try-"))
+    with built_head(asked, config=config, say=say, log=folder / LOG_NAME) as execute:
+        tried = execute(commands.run, commands.run_timeout_seconds)
     rmtree(folder)
-    return Tried(run=run, build_s=built - begun, execution_s=ended - built)
+    return tried
 
 
 class _Measurement:

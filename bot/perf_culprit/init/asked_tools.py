@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from perf_culprit.files import temporary_folder
 from perf_culprit.init.build_files import cmake_suggestions
-from perf_culprit.init.native_output import Command, native
+from perf_culprit.init.native_output import Command, compiling, native
 from perf_culprit.init.repository import Repository, Suggestion, look
 
 ANSWER_SECONDS: Final = 60
@@ -61,7 +61,8 @@ def _cargo(answer: str, _: str, repository: Repository) -> Iterator[Suggestion]:
     if lines:
         command = native(Command(text=" && ".join(lines)), repository)
         run = " && ".join(filter(None, (command.text, command.after)))
-        yield Suggestion(tool="cargo metadata", run=run, place="Cargo.toml")
+        build = compiling(command.text.replace(" && ", "\n"))
+        yield Suggestion(tool="cargo metadata", run=run, build=build, place="Cargo.toml")
 
 
 def _workspaces(answer: str, _: str, repository: Repository) -> Iterator[Suggestion]:
@@ -81,7 +82,7 @@ def _tasks(answer: str, command: str, repository: Repository) -> Iterator[Sugges
     """Run a task that is named after benchmarks by the program that lists it."""
     launch = LAUNCHED[command.split(maxsplit=1)[0]]
     for name in dict.fromkeys(NAMED.findall(answer)):
-        if not NO_MEASUREMENT.search(name):
+        if not (NO_MEASUREMENT.search(name) or name.startswith("-") or name in repository.files):
             yield _task(f"{launch} {name.strip(':./')}", "", repository)
 
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from itertools import groupby
 from typing import Any, Final
 
-from perf_culprit.init.native_output import OUTPUT, Command, native
+from perf_culprit.init.native_output import OUTPUT, Command, compiling, native
 from perf_culprit.init.repository import Repository, Suggestion
 
 
@@ -35,7 +35,8 @@ def _criterion(repository: Repository) -> Iterator[Suggestion]:
         if folder not in members
     ]
     command = native(Command(text=" && ".join(texts)), repository)
-    yield Suggestion(tool="Criterion", run=" && ".join(filter(None, (command.text, command.after))))
+    build = compiling(command.text.replace(" && ", "\n"))
+    yield Suggestion(tool="Criterion", build=build, run=" && ".join(filter(None, (command.text, command.after))))
 
 
 def _packages(repository: Repository) -> dict[str, Mapping[str, Any]]:
@@ -92,9 +93,8 @@ def _libtest(repository: Repository) -> Iterator[Suggestion]:
     if repository.says(r"\.rs$", r"#\[bench\]"):
         # Code behind `cfg(bench)` is not built without that flag.
         flag = "RUSTFLAGS=--cfg=bench " if repository.says(r"\.rs$", r"\bcfg(_attr)?\(bench\b") else ""
-        yield Suggestion(
-            tool="cargo bench", setup="rustup toolchain install nightly", run=f"{flag}cargo +nightly bench"
-        )
+        run = f"{flag}cargo +nightly bench"
+        yield Suggestion(tool="cargo bench", setup="rustup toolchain install nightly", build=compiling(run), run=run)
 
 
 # JMH: a module of Maven with its own jar, or run from its classes; Gradle's plugin has a task.

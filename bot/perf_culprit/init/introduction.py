@@ -24,6 +24,14 @@ FORKS: Final = (
     "Pull requests from forks get their report in the job summary; --split writes files that comment there too."
 )
 
+DRAFT: Final = (
+    "Open a draft pull request with this file. Its job tries the proposals on the runner.",
+    "A comment says what it found, and what a pull request costs. The files that it wrote are in its artifact.",
+    "Commit them, and delete perf-try.yml:",
+    '   git switch --create perf-culprit && git add .github && git commit --message "Try perf-culprit"',
+    "   git push --set-upstream origin perf-culprit && gh pr create --draft --fill",
+)
+
 
 def foreign_steps(choices: Sequence[Choice]) -> Iterator[str]:
     """Explain what became of the existing job's steps: code of others, which must not run in a job that may write."""

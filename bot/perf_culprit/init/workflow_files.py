@@ -22,7 +22,8 @@ MINUTES: Final = 15
 ROUNDS: Final = "--until-decided --trace auto"
 # A job has this much more for its set-up and builds.
 SET_UP_MINUTES: Final = 30
-ONE_FILE: Final = ("perf.yml",)
+USUAL_NAME: Final = "perf"
+TRIES: Final = "perf-try.yml"
 SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.yml")
 BACKFILL: Final = ("perf-backfill.yml",)
 JOBS: Final = "\njobs:\n"
@@ -67,38 +68,44 @@ class Choice:
         return not self.split or (self.parts == 1 and bool(self.steps or self.services))
 
 
-def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
-    """Return content by path in the repository. Further suites get their own jobs next to the first one's."""
+def new_files(choice: Choice, *more: Choice, name: str = USUAL_NAME) -> dict[str, str]:
+    """Return content by path in the repository. Further suites get their own jobs next to the first one's.
+
+    `name`: of the workflow that measures.
+    """
     if choice.since:
-        return {f"{WORKFLOWS}/{name}": filled(_template(f"backfill/{name}"), _values(choice)) for name in BACKFILL}
-    form, names = ("split", SPLIT) if choice.split else ("one-file", ONE_FILE)
-    written = {f"{WORKFLOWS}/{name}": filled(_template(f"{form}/{name}"), _values(choice)) for name in names[1:]}
+        return {f"{WORKFLOWS}/{file}": filled(_template(f"backfill/{file}"), _values(choice)) for file in BACKFILL}
+    form, others = ("split", SPLIT[1:]) if choice.split else ("one-file", ())
+    values = _values(choice) | _named(name)
+    written = {f"{WORKFLOWS}/{file}": filled(_template(f"{form}/{file}"), values) for file in others}
     return {
-        f"{WORKFLOWS}/{names[0]}": _measuring([choice, *more], form),
+        f"{WORKFLOWS}/{name}.yml": _measuring([choice, *more], form, name),
         **written,
         CONFIGURATION: _configuration(choice),
     }
 
 
-def beside_foreign(files: Mapping[str, str], root: Path) -> dict[str, str]:
-    """Take another name for the measuring workflow if the repository has a `perf.yml` that is not ours."""
-    path = f"{WORKFLOWS}/{ONE_FILE[0]}"
-    if (
-        path not in files
-        or not (root / path).is_file()
-        or "perf-culprit" in (root / path).read_text("utf-8", "replace")
-    ):
-        return dict(files)
-    renamed = {f"{WORKFLOWS}/perf-culprit.yml" if name == path else name: text for name, text in files.items()}
-    for name, text in renamed.items():
-        named = re.sub(r"(?m)^name: perf$|(?<=workflows: \[)perf(?=\])", r"\g<0>-culprit", text)
-        named = re.sub(r"(?m)^( +)mode: command$", r"\g<0>\n\1measure-workflow: perf-culprit.yml", named)
-        called = r"(?m)^( +)uses: \S+/reusable-command\.yml@.*$"
-        renamed[name] = re.sub(called, r"\g<0>\n\1with: { measure-workflow: perf-culprit.yml }", named)
-    return renamed
+def _named(name: str) -> dict[str, Any]:
+    """The values of the templates' places that name the measuring workflow. Ours look for perf.yml by themselves."""
+    file = None if name == USUAL_NAME else f"{name}.yml"
+    given = {} if file is None else {"measure-workflow": file}
+    return {"workflow": name, "workflows": [name], "measure_workflow": file, "command_inputs": given}
 
 
-def _measuring(choices: Sequence[Choice], form: str) -> str:
+def workflow_name(root: Path) -> str:
+    """The name of the measuring workflow: another one if the repository has a `perf.yml` that is not ours."""
+    path = root / WORKFLOWS / f"{USUAL_NAME}.yml"
+    is_foreign = path.is_file() and "perf-culprit" not in path.read_text("utf-8", "replace")
+    return "perf-culprit" if is_foreign else USUAL_NAME
+
+
+def draft_files(choice: Choice) -> dict[str, str]:
+    """The workflow of a draft pull request that tries the proposals on GitHub, before anything else is written."""
+    values = _values(choice) | {"try": f"perf-culprit init --try --yes --minutes {choice.minutes} 2>&1 | tee found.txt"}
+    return {f"{WORKFLOWS}/{TRIES}": filled(_template(f"try/{TRIES}"), values)}
+
+
+def _measuring(choices: Sequence[Choice], form: str, name: str) -> str:
     """The workflow with a measuring job for each choice; in one file the jobs that report and obey follow."""
     # /perf-run passes its inputs to the called workflow only.
     top = "one-file" if any(choice.has_own_job for choice in choices) else form
@@ -111,7 +118,7 @@ def _measuring(choices: Sequence[Choice], form: str) -> str:
     ]
     untried = [f"  # not tried: needs {', '.join(choice.needs)}\n" if choice.needs else "" for choice in choices]
     measuring = [note + job for note, job in zip(untried, measuring, strict=True)]
-    values = _values(choices[0]) | {"jobs": [_values(choice)["job"] for choice in choices]}
+    values = _values(choices[0]) | _named(name) | {"jobs": [_values(choice)["job"] for choice in choices]}
     head, _, others = _template(f"{top}/perf.yml").partition(JOBS)
     if choices[0].split:
         head = OF_COMMENTS.sub("", head)  # perf-command.yml waits for them

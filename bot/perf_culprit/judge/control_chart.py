@@ -30,6 +30,7 @@ ID: Final = "control_chart"
 LIMIT: Final = LimitRule(
     is_set=lambda policy: policy.control_chart.violation_threshold is not None,
     is_published=lambda policy: policy.control_chart.is_published,
+    alarms=(0.06, 0.16),  # of ten and three runs: docs/evidence/control-chart.md#measured-rates
 )
 
 # scipy's p-value of Shapiro and Wilk is valid up to this number of samples.

@@ -77,6 +77,8 @@ def _prepared(
         notes.append(because(Remark.ROWS_WITHOUT_LOAD, share=loads.unknown))
     if measured_change is not None and skipped is None:
         details["unscaled_change"] = measured_change
+    if skipped is None and "load_doubt" in details:
+        notes.append(because(Remark.LOAD_BEYOND, width=details["load_doubt"]))
     if skipped:
         notes.append(skipped)
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:

@@ -42,12 +42,13 @@ class LimitRule:
 
     `spans_history`: the score comes from all stored runs together, so few samples or runs are no doubt. `is_set`: the
     operator set the limit, and exceeding it suffices. `is_published`: so it does for the published method, which knows
-    no minimum effect.
+    no minimum effect and calls a share of unchanged metrics between those of `alarms`.
     """
 
     spans_history: bool = False
     is_set: Callable[[PolicySettings], bool] = lambda _: False
     is_published: Callable[[PolicySettings], bool] = lambda _: False
+    alarms: tuple[float, float] = (0.0, 0.0)
 
 
 class Detector(Protocol):

@@ -214,7 +214,8 @@ def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
 def _charted_sides(evidence: Evidence, pair: TablePair, index: int) -> tuple[Floats, Sequence[Floats], bool]:
     """Return the target's samples and each run's, and whether they had to be scaled to one load."""
     if evidence.scale is Scale.OUTSIDE:
-        (target, scaled), is_scaled = at_one_load(pair, index, at_any_load="load_slope" in evidence.details)
+        at_any_load = "load_slope" in evidence.details and "load_doubt" not in evidence.details
+        (target, scaled), is_scaled = at_one_load(pair, index, at_any_load=at_any_load)
         return target, scaled, is_scaled
     one = slice(index, index + 1)
     return pair.target_values(one)[:, 0], [run.values(one)[:, 0] for run in pair.baseline], False

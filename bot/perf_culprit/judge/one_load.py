@@ -1,14 +1,16 @@
 """Scale both sides of a counter to one load [N12, section 4.1]; if impossible, keep them and give the reason."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from scipy import special
 
 from perf_culprit.judge.counter_load import Load
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.run_medians import RunMedians
+from perf_culprit.judge.run_medians import FEW_RUNS, RunMedians
 from perf_culprit.judge.statistic import LARGEST, SMALLEST
 from perf_culprit.judge.unit_factors import milliseconds_per
 from perf_culprit.model.finding import Evidence, Finding, Side, Verdict
@@ -37,6 +39,9 @@ LOAD: Final = "load"  # names the finding about the load
 FOLLOWED_LOAD: Final = (0.1, 1.25)
 # Percentiles between which the baseline's loads are frequent enough to predict a counter: those of its limits.
 USUAL_LOADS: Final = (5, 95)
+# Beyond these loads by more than they are apart, up to this share of the usual load, slopes are taken as uncertain.
+FARTHEST: Final = 0.15
+SLOPES: Final = 0.99  # their interval's level
 
 Sides = tuple[Floats, tuple[Floats, ...]]
 
@@ -89,13 +94,18 @@ class Loads:
         return self.unusual if is_told else 0.0
 
     @property
-    def unseen(self) -> bool:
-        """Whether the target's load is farther from all usual loads than these are from each other.
+    def beyond(self) -> float:
+        """Distance of the target's load from all usual loads, if it is larger than these are apart, else 0.
 
-        A line may be extrapolated by its own length at most: beyond it, unseen effects such as queues may bend it.
+        A line may be extrapolated by its own length: beyond it, its slope may be wrong, and queues may bend it.
         """
-        beyond = max(self.lowest - self.level, self.level - self.highest)
-        return not self.at_any_load and bool(self.unusual) and beyond > self.highest - self.lowest
+        distance = max(self.lowest - self.level, self.level - self.highest)
+        is_far = not self.at_any_load and bool(self.unusual) and distance > self.highest - self.lowest
+        return distance if is_far else 0.0
+
+    @property
+    def unseen(self) -> bool:
+        return self.beyond > FARTHEST * abs(self.reference)
 
 
 def load_as_cause(change: float | None, difference: float) -> Reason | None:
@@ -199,7 +209,7 @@ def scale(
     model = fit_load(load, values)
     quality = fit_quality(load, values, model=model)
     details.update(load_r_squared=quality.r_squared, load_spearman=quality.spearman, load_error=quality.mean_error)
-    if misfit := _misfit(metric, model, quality, loads):
+    if misfit := _misfit(metric, model, quality, loads, runs=sum(bool(np.isfinite(run).any()) for run in runs)):
         return (target, runs), misfit
     factors = [scaling_factors(side, model=model, reference=loads.reference) for side in (loads.target, *loads.runs)]
     sides = (target, *runs)
@@ -212,20 +222,46 @@ def scale(
             return (target, runs), because(Remark.UNSCALED_NEAR_ZERO)
     details.update(load_slope=model.slope, load_intercept=model.intercept)
     scaled = [side * factor for side, factor in zip(sides, factors, strict=True)]
+    if loads.beyond:
+        share = abs(loads.level - loads.reference) / abs(model.slope * loads.level + model.intercept)
+        details["load_doubt"] = share * _slope_error(runs, loads)
+        scaled[0] = _nearer(scaled[0], np.concatenate(scaled[1:]), details["load_doubt"])
     return (scaled[0], tuple(scaled[1:])), None
 
 
-def _misfit(metric: Metric, model: LinearLoad, quality: FitQuality, loads: Loads) -> Reason | None:
+def _slope_error(runs: Sequence[Floats], loads: Loads) -> float:
+    """Half the slope's interval by the jackknife over runs: samples of one run depend on each other."""
+    pairs = [
+        (load[finite], run[finite])
+        for load, run in zip(loads.runs, runs, strict=True)
+        if (finite := np.isfinite(load) & np.isfinite(run)).any()
+    ]
+    others = (pairs[:own] + pairs[own + 1 :] for own in range(len(pairs)))
+    slopes = [fit_load(*map(np.concatenate, zip(*rest, strict=True))).slope for rest in others]
+    freedom = len(slopes) - 1
+    return float(np.std(slopes) * math.sqrt(freedom) * special.stdtrit(freedom, (1 + SLOPES) / 2))
+
+
+def _nearer(target: Floats, baseline: Floats, doubt: float) -> Floats:
+    """Bring the target's median nearer to the baseline's, by the doubt at most: limits are so as much wider."""
+    own, usual = (float(np.median(side[np.isfinite(side)])) for side in (target, baseline))
+    return target * min(max(usual / own, 1 / (1 + doubt)), 1 + doubt) if own else target
+
+
+def _misfit(metric: Metric, model: LinearLoad, quality: FitQuality, loads: Loads, *, runs: int) -> Reason | None:
     """Reason why a line does not describe the counter under the target's load; None if it does.
 
     A time that falls with more load is no effect of load: clients that wait for each answer send less to a slow system.
-    Scaled, a slower system would look like a smaller load.
+    Scaled, a slower system would look like a smaller load. A counter that grows faster than the load, such as a queue,
+    does so even more beyond the usual loads.
     """
     if quality.spearman < LEAST_SPEARMAN:
         return because(Remark.UNSCALED_INDEPENDENT, spearman=quality.spearman)
     if model.slope < 0 and milliseconds_per(metric.unit) is not None:
         return because(Remark.UNSCALED_CLOSED_LOOP)
-    if loads.unseen:
+    growth = model.slope * loads.reference
+    is_bent = abs(growth) > FOLLOWED_LOAD[1] * abs(growth + model.intercept)
+    if loads.unseen or (loads.beyond and (is_bent or runs < FEW_RUNS)):
         return because(Remark.UNSCALED_UNSEEN_LOAD, load=loads.level, lowest=loads.lowest, highest=loads.highest)
     return None
 

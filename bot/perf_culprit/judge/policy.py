@@ -15,7 +15,7 @@ from perf_culprit.judge.common_machine import hardware_differences
 from perf_culprit.judge.conclusion import conclusion_of, is_flagged, reading_order, smallest_detectable, withdrawn
 from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS
+from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, LIMIT_RULES
 from perf_culprit.judge.evidence_columns import EXACT
 from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
@@ -90,7 +90,7 @@ def judge(
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
         findings = [*findings, *judged, *load_findings(counters.tables)]
-        notes += [*counters.notes, *chance_notes(judged)]
+        notes += [*_published_notes(counter_detector, settings), *counters.notes, *chance_notes(judged)]
         notes += load_notes(counters.tables)
         if counter_detector in COUNTER_REMARKS:
             notes += COUNTER_REMARKS[counter_detector](counters.tables, options)
@@ -114,6 +114,14 @@ def judge(
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),
     )
+
+
+def _published_notes(detector: str, settings: PolicySettings) -> list[Reason]:
+    """Report what share of unchanged counters the published method calls, if it judges."""
+    rule = LIMIT_RULES[detector]
+    least, most = rule.alarms
+    is_used = rule.is_published(settings)
+    return [because(Remark.PUBLISHED_LIMIT, detector=detector, least=least, most=most)] if is_used else []
 
 
 def _suite_notes(suite: SuiteChange | None, *, paired: bool) -> list[Reason]:

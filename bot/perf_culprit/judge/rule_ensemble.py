@@ -27,7 +27,10 @@ from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers
 
 ID: Final = "rule_ensemble"
-LIMIT: Final = LimitRule(is_published=lambda policy: policy.rule_ensemble.profile == "thesis")
+LIMIT: Final = LimitRule(
+    is_published=lambda policy: policy.rule_ensemble.profile == "thesis",
+    alarms=(0.14, 0.90),  # by the runs' offsets: docs/evidence/rule-ensemble.md#the-thesis
+)
 
 # The settings that test counters without a rule.
 EQUAL_WIDTH: Final = "equal_width"
@@ -188,7 +191,11 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
         score=float(combined.score[counter]),
         threshold=float(combined.threshold[counter]),
         evidence_reason=load_as_cause(change, made.unusual[table]) if flagged else None,
-        excess=Excess(time_in_violation=float(violated.mean())),
+        excess=Excess(
+            time_in_violation=float(violated.mean()),
+            above=any(model.beyond[counter] > 0 for model in made.models),
+            below=any(model.beyond[counter] < 0 for model in made.models),
+        ),
         details=details,
         notes=(*notes, *(_doubts(made) if flagged else ())),
         rules=RuleEvidence(

@@ -52,8 +52,9 @@ class Model:
     """One model's result for m counters: shapes (m,) over all counters, duplicates included.
 
     `measured`: in its run and in the target. `ruled`: it has a rule that good runs keep. `flagged`: the target breaks
-    one. `wrong` (m, words): the instants at which a broken rule's premise holds, but not its consequent. `merged` (m,)
-    is each counter's number among those that were mined, `kept` (k,) the counter of each such number.
+    one. `beyond`: 1 or -1 if it is above or below all good runs for a quarter of the time, else 0. `wrong` (m, words):
+    the instants at which a broken rule's premise holds, but not its consequent. `merged` (m,) is each counter's number
+    among those that were mined, `kept` (k,) the counter of each such number.
     """
 
     scale: Scale
@@ -62,6 +63,7 @@ class Model:
     measured: Booleans
     ruled: Booleans
     flagged: Booleans
+    beyond: Integers
     wrong: Bits
     merged: Integers
     kept: Integers
@@ -134,10 +136,16 @@ class _Group:
         change = confidence_change(rules.confidence, outcome.confidence)
         # NaN, for a premise that never holds, is not above the threshold.
         accusing = np.flatnonzero(change > options.confidence_change)
+        beyond = np.zeros(len(self.kept), dtype=np.intp)
         if not options.is_published:
+            if len(self.bits) > TWO_RUNS:
+                beyond = self._beyond_all(options.confidence_change**2)
             tried = np.bincount(of_counter, minlength=len(self.kept))[of_counter]
             rare = _beyond_chance(outcome, lowest, options.alpha / np.maximum(tried, 1))
-            accusing = self._guarded(rules, accusing[rare[accusing]], outcome, own, options.alpha)
+            large = (rules.premises == NO_ITEM).all(axis=1) & (beyond[of_counter] != 0)
+            large &= outcome.confidence < rules.confidence
+            accusing = np.union1d(accusing[rare[accusing]], np.flatnonzero(large))
+            accusing = self._guarded(rules, accusing, outcome, own, options.alpha)
         strongest = accusing[np.argsort(-change[accusing], kind="stable")]
         violated = Violated(
             rules=rules.take(strongest), new_confidence=outcome.confidence[strongest], change=change[strongest]
@@ -153,10 +161,25 @@ class _Group:
             measured=measured[self.merged],
             ruled=ruled[self.merged],
             flagged=flagged[self.merged],
+            beyond=beyond[self.merged],
             wrong=wrong[self.merged],
             merged=self.merged,
             kept=self.kept,
         )
+
+    def _beyond_all(self, least: float) -> Integers:
+        """The side on which each target counter often is beyond every value of the good runs, or 0 (k,).
+
+        It is a rule of confidence 1 that no value is there, and it must change by more than `least`. A change of 0.0625
+        is 27% of the time. Other rules hardly notice a third of the time: a medium level of 68% falls only to 45%.
+        """
+        high, low = np.fmax.reduce(np.vstack(self.values)), np.fmin.reduce(np.vstack(self.values))
+        count = np.maximum(np.isfinite(self.target_values).sum(axis=0), 1)
+        above, below = (
+            confidence_change(np.ones(len(count)), 1 - sides.sum(axis=0) / count) > least
+            for sides in (self.target_values > high, self.target_values < low)
+        )
+        return above.astype(np.intp) - below
 
     def _guarded(self, rules: Rules, broken: Integers, outcome: Outcome, own: Levels, alpha: float) -> Integers:
         """The broken rules that no good run would break, and that are evidence against their own counter."""

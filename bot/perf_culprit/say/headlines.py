@@ -274,11 +274,17 @@ def effect(finding: Finding) -> str:
         return f"is {percent(beyond)} beyond its category"
     if change is None or not math.isfinite(change):
         return "got better" if finding.verdict is Verdict.IMPROVEMENT else "got worse"
+    if finding.rules is not None and abs(change) < finding.minimum_effect:
+        return f"breaks its rules in {percent(finding.excess.time_in_violation)} of the time"
+    return _moved(change, finding.metric)
+
+
+def _moved(change: float, metric: Metric) -> str:
     shown = percent(abs(change))
-    if (words := _words(finding.metric)) is None:
+    if (words := _words(metric)) is None:
         manifold = _manifold(change)
         level = f"{manifold} as high" if manifold else f"{shown} {'higher' if change > 0 else 'lower'}"
-        return f"is {level}{_EXPECTED[finding.metric.direction]}"
+        return f"is {level}{_EXPECTED[metric.direction]}"
     verb, more, less, as_before = words
     if manifold := _manifold(change):
         return f"{verb} {manifold} {as_before}"

@@ -155,6 +155,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "not adjusted for load: the target's load ({load:,.4g}) is far outside of what the baseline saw "
         "({lowest:,.4g} to {highest:,.4g})"
     ),
+    Remark.LOAD_BEYOND: "adjusted for a load that the baseline never saw, so the limits are {width:%} wider",
     Remark.LOAD_DIFFERS: "the target's load differs by {change:+%}",
     Remark.LOAD_BESIDE: "{table}: its load is that of {driver}, at the same times",
     Remark.LOAD_BY_START: "{table}: its load is that of {driver}; their clocks differ, so both count from their starts",
@@ -219,6 +220,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.BY_SAMPLE: (
         "judged by the published test of samples (unit: sample), which called {of_benchmarks:%} of unchanged recorded "
         "benchmarks, and some in {of_runs:%} of the comparisons"
+    ),
+    Remark.PUBLISHED_LIMIT: (
+        "judged by {detector} as published, which called {least:%} to {most:%} of unchanged counters: proven here "
+        "means beyond its limit"
     ),
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+import numpy as np
+
 from perf_culprit.model.finding import PROVEN, Finding, ViolatedRule
 from perf_culprit.model.report import Report, TreeComparison
 from perf_culprit.model.run import MetricKey, TimeSeries
@@ -12,15 +14,17 @@ from perf_culprit.model.series import ChangePoint
 from perf_culprit.say.call_tree_pictures import flame_section
 from perf_culprit.say.call_tree_words import headline
 from perf_culprit.say.comparison import PageOptions, comparison_document
+from perf_culprit.say.departures import time_line
 from perf_culprit.say.document import Fold, Picture
 from perf_culprit.say.finding_tables import VERDICT_WORDS, before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison
 from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, clean, fill, inline_data, plain, repository_name
-from perf_culprit.say.numbers import percent, shown_unit
+from perf_culprit.say.numbers import counted, percent, shown_unit, significant
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_html import html_of, page
 from perf_culprit.say.render_terminal import terminal
 from perf_culprit.say.sections import split
+from perf_culprit.stats.density import shape_of
 
 
 def render_html(
@@ -39,7 +43,7 @@ def render_html(
             body = Safe(body + flame_section(report.diagnosis))
         scripts.append("flame.js.j2")
     if report.findings:
-        body = Safe(body + explorer_section(report, history or {}))
+        body = Safe(body + time_line(report.findings) + explorer_section(report, history or {}))
         scripts.append("explorer.js.j2")
     return page(body, title=_tab(options), scripts=scripts)
 
@@ -60,6 +64,7 @@ def flame_page(comparison: TreeComparison) -> str:
 # Every finding as data of a page's script, which lists, searches and draws them: names are never markup.
 
 _NAME_LIMIT: Final = 300
+_NOT_NORMAL: Final = 0.05  # p-values below it
 _UNIT_LIMIT: Final = 24
 
 
@@ -97,6 +102,7 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
     drawn: dict[str, Any] = {"unit": plain(unit, limit=_UNIT_LIMIT) if unit else ""}
     if any(sides):
         drawn["samples"] = [_short(side, factor) for side in sides]
+        drawn["shapes"] = "" if finding.chart.time_series else _shapes(sides)
     if finding.series:
         drawn["series"] = _short(finding.series, factor)
         if finding.category and finding.category_limit is not None:
@@ -108,6 +114,18 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
         drawn["rules"] = [_rule(rule) for rule in rules.rules]
         drawn["votes"] = [[plain(vote.run), int(vote.flagged)] for vote in rules.votes]
     return drawn
+
+
+def _shapes(sides: Sequence[Sequence[float]]) -> str:
+    """Describe both sides' samples in words; "" if one has too few [B17, figure 3]."""
+    shapes = [shape_of(np.array(side)) for side in sides]
+    words = []
+    for name, shape in zip(("before", "after"), shapes, strict=True):
+        if shape is not None:
+            modes, how = counted(shape.modes, "mode"), "not" if shape.normal_p < _NOT_NORMAL else "close to"
+            normal = f"{how} normal (p {significant(shape.normal_p)})"
+            words.append(f"{name}: {modes}, skewness {significant(shape.skewness)}, {normal}")
+    return "; ".join(words) if all(shapes) else ""
 
 
 def _time(series: TimeSeries, factor: float, *, limits: str) -> dict[str, Any]:

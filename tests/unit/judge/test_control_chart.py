@@ -215,7 +215,10 @@ def test_the_published_method_calls_whatever_is_above_its_threshold() -> None:
     finding = only(judged(target, *runs))
     assert (finding.score or 0.0) > (finding.threshold or 1.0)
     assert finding.verdict is Verdict.NOT_SEEN
-    assert only(judged(target, *runs, settings=PUBLISHED)).verdict is Verdict.REGRESSION
+    published = judged(target, *runs, settings=PUBLISHED)
+    assert only(published).verdict is Verdict.REGRESSION
+    assert published.notes[0].code is Remark.PUBLISHED_LIMIT
+    assert published.notes[0].arguments["most"] == 0.16
     assert only(judged(counter_run({"cpu": steady(99)}), *runs, settings=PUBLISHED)).verdict is Verdict.NOT_SEEN
 
 

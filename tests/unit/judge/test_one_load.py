@@ -9,6 +9,7 @@ from msgspec import structs
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.limit_verdict import is_out_of_control
 from perf_culprit.model.finding import Evidence
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.run import Direction, Metric, Run
@@ -72,3 +73,31 @@ def test_the_loads_that_were_seen_are_named() -> None:
     assert note.arguments["load"] == pytest.approx(40_000, rel=0.05)
     assert note.arguments["lowest"] == pytest.approx(3_600, rel=0.02)
     assert note.arguments["highest"] == pytest.approx(4_400, rel=0.02)
+
+
+def follows(seed: int, *, load: float, factor: float = 1.0, power: float = 1.0) -> Run:
+    """A counter that grows with the load's power, at loads that vary by 1%; 0.2% of noise."""
+    rng = np.random.default_rng(seed)
+    loads = rng.normal(load, 0.01 * load, SECONDS)
+    return counter_run({"cpu": factor * 50 * (loads / 4_000) ** power * rng.normal(1, 0.002, SECONDS)}, load=loads)
+
+
+@pytest.mark.parametrize(("load", "factor"), [(4_400, 1), (3_600, 1), (4_400, 1.1)])
+def test_limits_are_wider_a_little_beyond_narrow_loads(load: float, factor: float) -> None:
+    good = [follows(seed, load=4_000) for seed in range(5)]
+    targets = [evidence_of(follows(seed, load=load, factor=factor), *good) for seed in range(10, 20)]
+    for evidence in targets:
+        assert codes(evidence) == [Remark.LOAD_BEYOND]
+        assert 0 < evidence.details["load_doubt"] < 0.02
+        assert evidence.relative_change == pytest.approx(factor - 1, abs=0.02)
+    outside = sum(map(is_out_of_control, targets))
+    assert outside == 10 if factor > 1 else outside <= 4
+
+
+@pytest.mark.parametrize(("load", "power", "runs"), [(4_900, 1, 5), (4_400, 1, 2), (4_400, 2, 5)])
+def test_a_line_is_not_extended_far_or_from_two_runs_or_for_what_grows_faster(
+    load: float, power: float, runs: int
+) -> None:
+    good = [follows(seed, load=4_000, power=power) for seed in range(runs)]
+    evidence = evidence_of(follows(9, load=load, power=power), *good)
+    assert codes(evidence) == [Remark.UNSCALED_UNSEEN_LOAD, Remark.LOAD_DIFFERS]

@@ -117,6 +117,22 @@ def follows(rng: np.random.Generator, *, broken: bool = False) -> Run:
     return counter_run(counter_table(values, names=("load", "cpu", "disk")))
 
 
+@pytest.mark.parametrize(("share", "is_found"), [(0.35, True), (0.15, False)])
+def test_a_counter_that_is_four_times_as_high_for_a_third_of_the_time_is_flagged(
+    share: float, *, is_found: bool
+) -> None:
+    rng = np.random.default_rng(SEED)
+    runs, values = good_runs(rng, 5), noisy_counters(rng)
+    start = int(0.3 * len(values))
+    values[start : start + round(share * len(values)), 1] *= 4
+    entries = evidence(counter_run(counter_table(values)), *runs)
+    assert flagged(entries) == (["c1"] if is_found else [])
+    if is_found:
+        excess = entries[1].excess
+        assert (excess.above, excess.below) == (True, False)
+        assert excess.time_in_violation > 0.35
+
+
 def test_a_counter_that_no_longer_follows_another_is_flagged_with_the_rule() -> None:
     rng = np.random.default_rng(SEED)
     runs = [follows(rng) for _ in range(4)]

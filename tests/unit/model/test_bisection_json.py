@@ -27,6 +27,7 @@ def test_the_whole_answer() -> None:
             "confidence_interval": {"low": 0.55, "high": 0.66, "level": 0.95},
             "log_bayes_factor": 9.5,
             "improvement": False,
+            "rates": None,
             "updates": [],
             "executed": [],
         }

@@ -86,6 +86,9 @@ def test_broken_rules_are_told_by_models_and_time() -> None:
     evidence = replace(shown, test="rule_ensemble", rules=rules, excess=Excess(time_in_violation=0.4))
     told = certainty_text(evidence).replace("\N{NO-BREAK SPACE}", " ")
     assert told == "3 of 4 models broken, in 40% of the time"
+    small = replace(evidence, relative_change=0.04, minimum_effect=0.05)
+    assert effect(small).replace("\N{NO-BREAK SPACE}", " ") == "breaks its rules in 40% of the time"
+    assert "higher" in effect(replace(small, relative_change=0.06))
 
 
 def test_the_rows_that_moved_most_fill_the_table_whatever_their_verdict() -> None:

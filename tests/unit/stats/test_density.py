@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from perf_culprit.judge.counter_samples import idle_boundaries
-from perf_culprit.stats.density import idle_boundary
+from perf_culprit.stats.density import idle_boundary, shape_of
 from perf_culprit.stats.ragged import Floats
 
 
@@ -108,3 +108,29 @@ def test_runs_are_split_where_most_of_them_have_two_modes(two: int, one: int, bo
     assert (boundaries is not None) is bounded
     if boundaries:
         assert [boundary is None for boundary in boundaries] == [False] * two + [True] * one
+
+
+@pytest.mark.parametrize(
+    ("kind", "modes", "is_skewed", "is_normal"),
+    [("normal", 1, False, True), ("lognormal", 1, True, False), ("two", 2, False, False), ("outliers", 1, True, False)],
+)
+def test_b17_figure_3_the_shape_of_fifty_samples(kind: str, modes: int, *, is_skewed: bool, is_normal: bool) -> None:
+    rng = np.random.default_rng(5)
+    for size in (1e-9, 1e9):
+        samples = {
+            "normal": rng.normal(10, 1, 50),
+            "lognormal": rng.lognormal(3, 0.6, 50),
+            "two": np.concatenate([rng.normal(10, 1, 25), rng.normal(16, 1, 25)]),
+            "outliers": np.concatenate([rng.normal(10, 1, 47), rng.normal(60, 1, 3)]),
+        }[kind]
+        shape = shape_of(np.sort(size * samples))
+        assert shape is not None
+        assert shape.modes == modes
+        assert shape.skewness == pytest.approx(stats.skew(samples, bias=False))
+        assert (shape.skewness > 0.8) is is_skewed
+        assert (shape.normal_p > 0.05) is is_normal
+
+
+@pytest.mark.parametrize("samples", [np.arange(19.0), np.full(50, 2.5)])
+def test_few_or_equal_samples_have_no_shape(samples: Floats) -> None:
+    assert shape_of(samples) is None

@@ -1,0 +1,45 @@
+"""The benchmarks that a repository's sources declare by name: what a guess must give to stand for the whole suite."""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from perf_culprit.init.repository import Repository
+
+# What runs them, the files that declare them, and the declaration with its name.
+DECLARED: Final = tuple(
+    (re.compile(program), re.compile(file), re.compile(name))
+    for program, file, name in (
+        (r"\bgo test\b", r"_test\.go$", r"(?m)^func (Benchmark\w+)\(\w+ \*testing\.B\)"),
+        (r"\bpytest\b", r"(^|/)(test_|bench)[^/]*\.py$|_test\.py$", r"def (test_\w+)\([^)]*\bbenchmark\b"),
+        (r"\basv\b", r"benchmarks?/.*\.py$", r"(?m)^ +def ((?:time|mem|peakmem|track)_\w+)\("),
+        (
+            r"\bcargo\b",
+            r"\.rs$",
+            r"#\[(?:divan::)?bench[^\]]*\]\s*(?:pub )?fn (\w+)|\bbench(?:_function|mark_group)\(\s*\"([^\"]+)\"",
+        ),
+        (
+            r"\b(npm|pnpm|yarn|bun|node|vitest|deno)\b",
+            r"bench[^/]*\.[cm]?[jt]sx?$",
+            r"\bbench\(\s*['\"`]([^'\"`$]+)['\"`]",
+        ),
+        (r"\b(mvnw?|gradlew?|java|sbt)\b", r"\.(java|kt|scala)$", r"@Benchmark\b[^;{]*?\s(\w+)\("),
+        (r"\b(cmake|benchmark_\w+)\b", r"\.(cc|cpp|cxx)$", r"\bBENCHMARK(?:_F|_TEMPLATE)?\((\w+)"),
+    )
+)
+# A few benchmarks may be switched off for this system.
+ENOUGH: Final = 0.9
+
+
+def lost_names(repository: Repository, commands: Collection[str], given: Collection[str]) -> list[str]:
+    """The declared benchmarks without a result if too many are; `commands` choose the languages, all if none does."""
+    text = "\n".join(commands)
+    rows = [row for row in DECLARED if row[0].search(text)] or DECLARED
+    declared = {each for _, file, name in rows for each in _declared(repository, file, name)}
+    lost = sorted(name for name in declared if not any(name in one for one in given))
+    return lost if len(lost) > (1 - ENOUGH) * len(declared) else []
+
+
+def _declared(repository: Repository, file: re.Pattern[str], name: re.Pattern[str]) -> Iterator[str]:
+    for path in repository.matching(file):
+        yield from (next(filter(None, match.groups())) for match in name.finditer(repository.read(path)))
