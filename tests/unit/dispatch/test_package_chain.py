@@ -103,6 +103,7 @@ def test_the_package_behind_an_update_is_named(tmp_path: Path, capsys: pytest.Ca
     commits["c4"] = Commit(level=1)
     hashes = measured_repository(tmp_path / "repository", commits)
     argv = ["bisect", "--repo", str(tmp_path / "repository"), "--good", hashes["c0"], "--bad", hashes["c4"]]
+    argv += ["--profile-seconds", "0", "--prior", "uniform"]
     argv += ["--build", "true", "--run", "if grep -q fast==2 requirements.txt; then echo 150; else echo 100; fi"]
     assert main([*argv, "--json", str(tmp_path / "a.json")]) == 0
     answer = json.loads((tmp_path / "a.json").read_text())
