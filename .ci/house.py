@@ -9,7 +9,7 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,8 @@ PACKAGE: Final = ROOT / "bot" / "perf_culprit"
 FOLDERS: Final = ("bot", "tests", "benchmarks")
 RETIRED: Final = ROOT / ".github" / "CONTRIBUTING.md"
 HEADING: Final = "## Words that are not used"
+
+Nodes = Sequence[ast.AST]
 
 # Sentences.
 MOST_WORDS: Final = 25
@@ -88,22 +90,23 @@ def is_incomplete(sentence: str, *, is_first: bool) -> bool:
 
 
 @cache
-def modules(folder: str) -> tuple[tuple[Path, ast.Module], ...]:
+def modules(folder: str) -> tuple[tuple[Path, Nodes], ...]:
+    """Return the paths and syntax trees of modules. All trees are walked once, which takes most of the time."""
     paths = sorted((ROOT / folder).rglob("*.py"))
-    return tuple((path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
+    return tuple((path.relative_to(ROOT), [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]) for path in paths)
 
 
-def all_modules() -> Iterator[tuple[Path, ast.Module]]:
+def all_modules() -> Iterator[tuple[Path, Nodes]]:
     for folder in FOLDERS:
         yield from modules(folder)
 
 
-def package_modules() -> Iterator[tuple[str, ast.Module]]:
+def package_modules() -> Iterator[tuple[str, Nodes]]:
     """Yield our modules by their place in the package; the measured project of the demo is not our code."""
-    for path, tree in modules("bot"):
+    for path, nodes in modules("bot"):
         place = (ROOT / path).relative_to(PACKAGE).as_posix()
         if not place.startswith("demo/project/"):
-            yield place, tree
+            yield place, nodes
 
 
 def retired_words() -> tuple[str, ...]:
@@ -116,15 +119,15 @@ def texts() -> Iterator[tuple[str, str]]:
     """Yield whole documents, and Python's strings and docstrings, which become help, messages and comments."""
     for path in (ROOT / "action.yml", *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")):
         yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8").partition(HEADING)[0]
-    for path, tree in modules("bot"):
-        for node in ast.walk(tree):
+    for path, nodes in modules("bot"):
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
                 yield f"{path}:{node.lineno}", re.sub(r"`[^`]*`", "", node.value)
 
 
-def names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def names(nodes: Nodes) -> Iterator[tuple[str, int]]:
     """Yield the names of variables, parameters, fields and functions with their lines."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
                 yield name, node.lineno
@@ -148,8 +151,8 @@ def faults_of_words() -> Iterator[str]:
     pattern = re.compile(rf"\b(?:{'|'.join(retired)})\b".replace(" ", r"\s+"), re.IGNORECASE)
     for place, text in read:
         yield from (f"{place}: `{match[0]}` is a word that is not used" for match in pattern.finditer(text))
-    for path, tree in all_modules():
-        for name, line in names(tree):
+    for path, nodes in all_modules():
+        for name, line in names(nodes):
             if name in PARTICIPLES:
                 yield f"{path}:{line}: the name `{name}` does not tell what it holds"
 
@@ -173,10 +176,10 @@ def faults_of_phrases() -> Iterator[str]:
     by_glob = {glob: [path.relative_to(ROOT) for path in PACKAGE.glob(glob)] for glob in SPOKEN}
     yield from (f"SPOKEN in .ci/house.py: no module is named {glob}" for glob, paths in by_glob.items() if not paths)
     spoken = {path for paths in by_glob.values() for path in paths}
-    for path, tree in modules("bot"):
+    for path, nodes in modules("bot"):
         if path not in spoken:
             continue
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 for part in re.split(r"[;\[\]]", node.value):
                     for sentence in long_sentences(part):
@@ -184,16 +187,16 @@ def faults_of_phrases() -> Iterator[str]:
 
 
 def faults_of_docstrings() -> Iterator[str]:
-    for path, tree in all_modules():
-        for node in ast.walk(tree):
+    for path, nodes in all_modules():
+        for node in nodes:
             if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
                 for number, sentence in enumerate(sentences(ast.get_docstring(node) or "")):
                     if is_incomplete(sentence, is_first=number == 0) or length(sentence) > MOST_WORDS:
                         yield f"{path}:{getattr(node, 'lineno', 1)}: incomplete, or too long: {sentence}"
 
 
-def own_imports(tree: ast.AST) -> list[ast.ImportFrom]:
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+def own_imports(nodes: Iterable[ast.AST]) -> list[ast.ImportFrom]:
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
     return [node for node in imports if node.level or (node.module or "").split(".")[0] == PACKAGE.name]
 
 
@@ -202,12 +205,12 @@ def faults_of_code() -> Iterator[str]:
     trees = dict(package_modules())
     files = Counter(Path(place).name for place in trees)
     yield from (f"{name}: two files have this name" for name in files if files[name] > 1 and name not in SHARED_NAMES)
-    for place, tree in trees.items():
-        if place.endswith("__init__.py") and bool(own_imports(tree)) != (place in LISTING):
+    for place, nodes in trees.items():
+        if place.endswith("__init__.py") and bool(own_imports(nodes)) != (place in LISTING):
             yield f"{place}: hands on what another module defines, or LISTING in .ci/house.py is out of date"
-        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         for function in functions:
-            if not place.startswith(IMPORT_LATE) and own_imports(function):
+            if not place.startswith(IMPORT_LATE) and own_imports(ast.walk(function)):
                 yield f"{place}:{function.lineno}: `{function.name}` imports our modules"
             if (lines := (function.end_lineno or 0) - function.lineno + 1) > LONGEST_FUNCTION:
                 yield f"{place}:{function.lineno}: `{function.name}` has {lines} lines, {LONGEST_FUNCTION} are the most"

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.slow  # measures a real suite in rounds
 KEPT = os.environ.get("PERF_CULPRIT_KEEP")
 # Of three benchmarks, two run `tokenize`. The pull request does not measure one of these.
 MORE: Final = {
-    "pytest.ini": "[pytest]\naddopts = --benchmark-max-time=0.1\n",
     "bench/test_more.py": """\
 import textkit
 

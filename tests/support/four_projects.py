@@ -43,6 +43,7 @@ def has_pytest_benchmark() -> bool:
 PYTHON: Final = SmallProject(
     files={
         "requirements-dev.txt": "pytest\npytest-benchmark\n",
+        "pytest.ini": "[pytest]\naddopts = --benchmark-max-time=0.1\n",
         "textkit.py": """\
 def tokenize(text):
     return text.split()
@@ -106,9 +107,17 @@ func Count(text string) map[string]int {
 package textkit
 
 import (
+	"flag"
+	"os"
 	"strings"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.benchtime", "100ms")
+	os.Exit(m.Run())
+}
 
 var text = strings.Repeat("the quick brown fox jumps over the lazy dog ", 60)
 

@@ -66,7 +66,7 @@ def test_every_kind_of_fault_is_printed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", ["said = 1", "def f(known): ...", "class A:\n    found: int", "[1 for said in x]"])
 def test_a_participle_is_seen_wherever_it_is_bound(code: str, house: dict[str, Any]) -> None:
-    assert any(name in house["PARTICIPLES"] for name, _ in house["names"](ast.parse(code)))
+    assert any(name in house["PARTICIPLES"] for name, _ in house["names"]([*ast.walk(ast.parse(code))]))
 
 
 def test_a_docstring_without_a_subject_is_seen(house: dict[str, Any]) -> None:
