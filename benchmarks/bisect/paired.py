@@ -34,12 +34,22 @@ from perf_culprit.model.bisection import NEGLIGIBLE, OutcomeKind, SearchSettings
 from perf_culprit.search.search import Search
 
 SAMPLERS: Final = {**scales.NOISES, **machine.NOISES}
+NEIGHBOURS: Final = (
+    ("10%", (0.2, 0.6)),
+    ("10%", (0.6, 0.2)),
+    ("bursts", (0.2, 0.6)),
+    ("heavy", (0.2, 0.6)),
+    ("bimodal", (0.2, 0.6)),
+)
 LIKELY: Final = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """A row. `steps` are planted; `others`: further change of each commit; `size` 0: the sizes of unchanged.py."""
+    """A row. `steps` are planted, as `neighbours` or apart; `others`: further change of each commit.
+
+    `size` 0: the sizes of unchanged.py.
+    """
 
     name: str
     searches: int
@@ -51,6 +61,7 @@ class Row:
     others: float = 0.0
     decay: float = 0.0
     machines: bool = False
+    neighbours: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,6 +98,10 @@ def rows(series: Mapping[str, Sequence[float]]) -> Iterator[Row]:
         name = f"sizes {noise} {steps} offsets {offset:.0%} others {others:.1%}"
         many = 8 if len(steps) > 1 or others else 4
         yield Row(name=name, searches=many, noise=noise, steps=steps, offset=offset, others=others)
+    yield from (
+        Row(name=f"neighbours {noise} {steps}", searches=20, noise=noise, steps=steps, size=165, neighbours=True)
+        for noise, steps in NEIGHBOURS
+    )
     yield from (Row(name=f"decay {decay:.0%}", searches=5, noise="3%", decay=decay) for decay in (0.25, 0.10))
     yield from (
         Row(name=f"unchanged {noise}", searches=12, noise=noise, size=0) for noise in (*unchanged.KINDS, *series)
@@ -104,8 +119,10 @@ def trial(row: Row, seed: int, series: Mapping[str, Sequence[float]]) -> Trial:
     generator = np.random.default_rng(number)
     size = row.size or unchanged.SIZES[seed % len(unchanged.SIZES)]
     commit_range = HISTORIES[row.history](size, seed)
-    planted = {int(generator.integers(0, size)): float(np.log1p(step)) for step in row.steps[:1]}
-    if len(row.steps) > 1:
+    planted = {int(generator.integers(0, size - row.neighbours)): float(np.log1p(step)) for step in row.steps[:1]}
+    if row.neighbours:
+        planted = {place + min(planted): float(np.log1p(step)) for place, step in enumerate(row.steps)}
+    elif len(row.steps) > 1:
         planted = {place: float(np.log1p(step)) for place, step in sizes.planted_steps(row.steps, generator).items()}
     effects = {place: float(np.log1p(row.decay)) / size for place in range(size)} if row.decay else dict(planted)
     if row.others:

@@ -41,7 +41,7 @@ class StepSets:
 
 @dataclass(frozen=True, kw_only=True)
 class Model(MachineNoise):
-    """The model of all samples. `prior` [N] sums to 1; `named` are candidates (0..N-1) that are already named steps."""
+    """The model of all samples. `named` are candidates (0..N-1); `prior` [N] sums to 1, or to 2 next to named ones."""
 
     prior: Floats
     named: tuple[int, ...] = ()

@@ -15,7 +15,7 @@ from perf_culprit.search.cost import expected_executions
 from perf_culprit.search.odds import ODDS_10, ODDS_20, ODDS_100, ODDS_10000
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import samples_of
-from perf_culprit.search.search_answer import conclude, end_to_end, is_refuted, visible_effect
+from perf_culprit.search.search_answer import conclude, end_to_end, is_refuted
 from perf_culprit.search.search_view import FIRST_ANALYSIS, SMALL_RANGE, Standing
 
 QUIET_ANALYSIS: Final = 2  # executions per end after which a machine is accepted as quiet
@@ -330,5 +330,3 @@ _RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {
     Phase.CONFIRM: _confirm,
     Phase.RESIDUAL: _residual,
 }
-
-__all__ = ["advance", "convincing", "visible_effect"]

@@ -174,11 +174,16 @@ class Standing:
 
     @cached_property
     def _further_prior(self) -> Floats:
-        """The prior of one more step [N]; 0 for named steps and commits inseparable from them."""
-        prior = self.prior.copy()
+        """The prior of one more step [N]; 0 for named steps and commits inseparable from them.
+
+        The named steps' parents and children have all of it a second time: work on one thing takes several commits.
+        """
+        prior, parents, named = self.prior.copy(), self.state.commit_range.parents, set(self.named)
         for candidate in self.named:
             prior[self.group_of(candidate)] = 0.0
-        return prior
+        near = {child for child, own in enumerate(parents) if named & {*own}}.union(*(parents[at] for at in named))
+        beside = np.where(np.isin(np.arange(len(prior)), [*near]), prior, 0.0)
+        return np.asarray(prior / max(prior.sum(), 1e-300) + beside / max(beside.sum(), 1e-300))
 
     @property
     def exhausted(self) -> bool:
@@ -190,20 +195,16 @@ class Standing:
         state = self.state
         # Results are only ever added; jobs and phases are not part of the model.
         key = (len(state.results), state.settings, state.named, state.withdrawn)
-        self._models[key] = model = self._models.pop(key, None) or self._read()
+        self._models[key] = model = self._models.pop(key, None) or Model(
+            reach=self.reach,
+            samples=samples_of(state, self.positions),
+            one_machine=state.settings.one_machine,
+            prior=self.prior if self.exhausted else self._further_prior,
+            named=self.named,
+        )
         while len(self._models) > KEPT_MODELS:
             del self._models[next(iter(self._models))]
         return model
-
-    def _read(self) -> Model:
-        prior = self.prior if self.exhausted else self._further_prior / self._further_prior.sum()
-        return Model(
-            reach=self.reach,
-            samples=samples_of(self.state, self.positions),
-            one_machine=self.state.settings.one_machine,
-            prior=prior,
-            named=self.named,
-        )
 
     @property
     def is_plain(self) -> bool:

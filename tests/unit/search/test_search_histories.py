@@ -101,6 +101,14 @@ def test_several_steps_are_named_and_no_other(changes: Mapping[int, float], leas
 
 
 @pytest.mark.slow  # whole searches
+@pytest.mark.parametrize(("noise", "seed"), [("10%", 7), ("heavy", 11)])
+def test_a_neighbour_of_the_named_step_is_found(noise: str, seed: int) -> None:
+    """A uniform prior names the large step alone in both searches."""
+    virtual = steps(chain(165), {66: 0.2, 67: 0.6}, noise=noise)
+    assert names(virtual.search(seed)) == virtual.culprits()
+
+
+@pytest.mark.slow  # whole searches
 def test_three_even_steps_are_named_and_are_no_decay() -> None:
     virtual = steps(chain(64), {8: 0.08, 30: 0.08, 51: 0.08})
     for seed in (0, 6):  # both looked like a decay after 20 executions

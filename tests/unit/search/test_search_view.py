@@ -105,6 +105,11 @@ def test_a_commit_that_the_named_step_surely_does_not_explain_contradicts_it(
         assert stretch.probability == 1.0
 
 
+def test_a_further_step_is_likelier_beside_a_named_one_and_not_less_likely_elsewhere() -> None:
+    assert searched(ENDS).model.prior == pytest.approx([1 / 4, 1 / 4, 1 / 4, 1 / 4])
+    assert searched(ENDS, named="c2").model.prior == pytest.approx([1 / 3 + 1 / 2, 0, 1 / 3 + 1 / 2, 1 / 3])
+
+
 def test_what_lies_beside_the_named_steps_is_bounded_by_its_ends() -> None:
     whole = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
     before, after = stretches(searched(whole, named="c2"))
