@@ -28,4 +28,5 @@ advances the searches under way, reports those that ended, and starts the next.
 the bisect workflow (`workflow_dispatcher`), whose jobs run `bisect-job` (`bisect_job`). For `perf-culprit bisect` the
 store is a file, the dispatcher is this machine (`local_dispatcher`), and the command runs its own loop of events
 (`local_bisection`). A search by counts that times confirm is the same sequence in both (`counts_then_times`).
+`package_chain` writes the commits over which a search of packages goes.
 """

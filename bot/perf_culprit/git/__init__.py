@@ -32,6 +32,7 @@ from perf_culprit.git.objects import (
     TreeChange,
     TreeEntry,
     blob_name,
+    edited,
     fetch,
     grafted,
     init_private,

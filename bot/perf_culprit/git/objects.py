@@ -4,7 +4,7 @@ import atexit
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -260,7 +260,16 @@ def write_commit(
     return Commit(name=name.strip(), tree=listed.split()[-1], message=message)
 
 
-def grafted(repository: Path, commit: str, changes: Sequence[FileChange]) -> str:
+def edited(repository: Path, commit: str, files: Mapping[str, bytes], *, message: str) -> str:
+    """Create a commit on `commit` with these contents, as `grafted` does."""
+    changes = []
+    for path, content in files.items():
+        blob = run_git(repository, "hash-object", "-w", "--stdin", stdin=content).decode().strip()
+        changes.append(FileChange(status="M", path=path, old_path=path, blob=blob, old_blob=None, mode="100644"))
+    return grafted(repository, commit, changes, message=message)
+
+
+def grafted(repository: Path, commit: str, changes: Sequence[FileChange], *, message: str = "other benchmarks") -> str:
     """Create a commit on `commit` with these changes, on no branch; equal arguments give the same commit."""
     gone = [f"0 {'0' * len(commit)}\t{change.old_path}" for change in changes if change.status == "R"]
     put = [f"{one.mode if one.blob else 0} {one.blob or '0' * len(commit)}\t{one.path}" for one in changes]
@@ -270,7 +279,7 @@ def grafted(repository: Path, commit: str, changes: Sequence[FileChange]) -> str
         run_git(repository, "read-tree", commit, environment=own)
         run_git(repository, "update-index", "-z", "--index-info", stdin=listed, environment=own)
         tree = run_git(repository, "write-tree", environment=own).decode().strip()
-    return unnamed_commit(repository, tree, parent=commit, message="other benchmarks")
+    return unnamed_commit(repository, tree, parent=commit, message=message)
 
 
 def unnamed_commit(repository: Path, tree: str, *, parent: str, message: str) -> str:

@@ -45,6 +45,10 @@ class SearchReason(StrEnum):
     OTHER_IMAGE = "other_image"
     MEASURED_ON_IMAGES = "measured_on_images"
     OTHER_WAY = "other_way"
+    PACKAGE_CHANGED = "package_changed"
+    PACKAGES_POSSIBLE = "packages_possible"
+    PACKAGES_ALIKE = "packages_alike"
+    PACKAGES_NOT_SEARCHED = "packages_not_searched"
 
 
 # Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/`.

@@ -75,6 +75,18 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
         "{repetitions} rounds with its parent confirm {commit}; a commit that equals its parent passes them with a "
         "chance of {chance:%}, if the rounds are independent and normal"
     ),
+    SearchReason.PACKAGE_CHANGED: (
+        "{package}: {change:+%} ({low:+%} … {high:+%}), of {count:# package} that differ, in "
+        "{executions:# execution} of the files of {commit}"
+    ),
+    SearchReason.PACKAGES_POSSIBLE: (
+        "one of these packages changed it: {packages}; of {count:# package} that differ, in "
+        "{executions:# execution} of the files of {commit}"
+    ),
+    SearchReason.PACKAGES_ALIKE: (
+        "none of {count:# package} that differ explains it, in {executions:# execution} of the files of {commit}"
+    ),
+    SearchReason.PACKAGES_NOT_SEARCHED: "the packages are not searched: {why:prose}",
     SearchReason.OTHER_WAY: "the rate changed the other way: search with --direction {direction:prose}",
     SearchReason.STEP_AFTER: (
         "the bad end differs from {before} by {change:+%} ({low:+%} … {high:+%}): to find that change, search the same "
@@ -301,7 +313,7 @@ def facts_of(report: BisectionReport) -> Iterator[str]:
 def _noise(noise: Noise) -> str:
     spread = expm1(noise.standard_deviation)
     if spread < HARDLY_ANY:
-        return f"Noise of one execution: below {percent(HARDLY_ANY)}."
+        return f"The executions of an end differed by less than {percent(HARDLY_ANY)}."
     parts = [f"Noise of one execution: {percent(spread)}"]
     if noise.mode_ratio is not None and noise.slow_share is not None:
         parts.append(

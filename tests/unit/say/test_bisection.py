@@ -158,7 +158,7 @@ def test_ends_that_differ_the_other_way_are_answered_so() -> None:
     assert text.startswith("Nothing got worse: the bad end is better\n")
     assert "search with --direction better" in text
     assert "would have been seen" not in text
-    assert "Noise of one execution: below 0.1%." in text
+    assert "The executions of an end differed by less than 0.1%." in text
     either = replace(REPORT, outcome=outcome, settings=SearchSettings(sought=Sought.ANY))
     assert "would have been seen" in bisection_text(either)
 
