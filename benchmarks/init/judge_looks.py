@@ -87,7 +87,7 @@ def judged(look: dict[str, Any], expected: set[str]) -> tuple[str, str]:
 
 def reason(look: dict[str, Any]) -> str:
     told = [line.strip() for line in look["told"].splitlines()]
-    marks = ("the benchmark ", "the build ", "dropped:", "not tried:", "error:")
+    marks = ("error:", "not tried:", "the benchmark ", "the build ", "dropped:")
     lines = [line for mark in marks for line in told if line.startswith(mark)]
     return lines[0][:200] if lines else "".join(told[-1:])[:200]
 
@@ -95,7 +95,8 @@ def reason(look: dict[str, Any]) -> str:
 if __name__ == "__main__":
     looks, checkouts = Path(sys.argv[1]), Path(sys.argv[2])
     for row in sys.stdin.read().splitlines():
-        number, repository, kind, commit = row.split()
+        number, repository, *words, commit = row.split()
+        kind = " ".join(words)
         file = looks / f"out-{number}.json"
         if not file.is_file():
             print(f"| {number} | {repository} | {kind} | `{commit}` | not looked at | |")

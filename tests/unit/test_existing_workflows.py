@@ -506,6 +506,7 @@ def test_from_takes_over_one_tool_and_brings_its_history(tmp_path: Path, capsys:
         ("cargo bench --bench x -- --output-format bencher | tee o.txt", "cargo bench --bench x --no-run"),
         ('export CARGO_TARGET_DIR="$PWD/target"\ncd a\ncargo bench\ncp x y', None),
         ("cargo +nightly bench iai --all", "cargo +nightly bench iai --all --no-run"),
+        ("cd a && cargo bench --all-features", "cd a\ncargo bench --all-features --no-run"),
         ("make bench", ""),
         ("for name in a b; do\n  cargo bench -p $name\ndone", ""),
     ],

@@ -61,7 +61,7 @@ def _cargo(answer: str, _: str, repository: Repository) -> Iterator[Suggestion]:
     if lines:
         command = native(Command(text=" && ".join(lines)), repository)
         run = " && ".join(filter(None, (command.text, command.after)))
-        build = compiling(command.text.replace(" && ", "\n"))
+        build = compiling(command.text)
         yield Suggestion(tool="cargo metadata", run=run, build=build, place="Cargo.toml")
 
 

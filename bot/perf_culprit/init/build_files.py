@@ -35,7 +35,7 @@ def _criterion(repository: Repository) -> Iterator[Suggestion]:
         if folder not in members
     ]
     command = native(Command(text=" && ".join(texts)), repository)
-    build = compiling(command.text.replace(" && ", "\n"))
+    build = compiling(command.text)
     yield Suggestion(tool="Criterion", build=build, run=" && ".join(filter(None, (command.text, command.after))))
 
 

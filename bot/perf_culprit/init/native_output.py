@@ -223,9 +223,9 @@ def compiling(text: str) -> str:
     """
     if CONTROL.search(text):
         return ""
-    lines = [re.sub(r"(\s--\s|[|>;]|&&|\s--$).*", "", line).rstrip() for line in text.split("\n")]
+    lines = [re.sub(r"(\s--\s|[|>;]|\s--$).*", "", line).strip() for line in re.split(r"\n|&&", text)]
     compiled = [re.sub(r"\bcargo\s+(\+\S+\s+)?bench\b.*", r"\g<0> --no-run", line) for line in lines]
-    kept = [line for line in compiled if re.match(r"\s*(cd|export)\s", line) or line.endswith(" --no-run")]
+    kept = [line for line in compiled if re.match(r"(cd|export)\s", line) or line.endswith(" --no-run")]
     return "\n".join(kept) if kept and kept[-1].endswith(" --no-run") else ""
 
 
