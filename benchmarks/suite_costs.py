@@ -41,7 +41,7 @@ harness = false
 POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>x</groupId><artifactId>textkit</artifactId><version>1</version>
-<properties><maven.compiler.release>17</maven.compiler.release>
+<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>
 <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding></properties>
 <dependencies>
 <dependency><groupId>org.openjdk.jmh</groupId><artifactId>jmh-core</artifactId><version>1.37</version></dependency>
