@@ -50,11 +50,14 @@ def package_chain(repository: Path, good: str, bad: str) -> PackageChain | str:
     tip, steps = good, 0
     for path in locks:
         old, new = (next(texts).decode(errors="surrogateescape") for _ in range(2))
-        for message, files in _steps(repository, path, old, new, good=good, bad=bad):
-            tip = git.edited(repository, tip, files, message=message)
-            steps += 1
-            if steps == MOST_PACKAGES:
-                return f"more than {MOST_PACKAGES:,} packages differ"
+        try:
+            for message, files in _steps(repository, path, old, new, good=good, bad=bad):
+                tip = git.edited(repository, tip, files, message=message)
+                steps += 1
+                if steps == MOST_PACKAGES:
+                    return f"more than {MOST_PACKAGES:,} packages differ"
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return f"{path} or its manifest does not have the form of npm's files"
     return PackageChain(last=tip, steps=steps) if steps else ""
 
 

@@ -20,7 +20,7 @@ from perf_culprit.dispatch.local_bisection import (
     state_file,
 )
 from perf_culprit.dispatch.package_chain import package_chain
-from perf_culprit.errors import DataError, UsageError
+from perf_culprit.errors import BotError, UsageError
 from perf_culprit.flows.user_commands import by_time, cannot_count, profiling, shell_commands, uncountable
 from perf_culprit.machine.this_machine import Say
 from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
@@ -150,7 +150,7 @@ def _with_packages(plan: BisectPlan, report: BisectionReport, *, config: Config,
     )
     try:
         answer = _search_here(of_packages, config=config, say=say)
-    except DataError as error:
+    except BotError as error:  # the commits' answer stands
         return _noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=error.message))
     facts: dict[str, Argument] = {
         "count": chain.steps,

@@ -134,6 +134,9 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
     outcome, one = report.outcome, _one_culprit(report)
     first = Safe(headline(report)) if one is None else _named(report, one)
     yield Heading(text=first, tone=_tone(report), below=() if one is None else tuple(_about(report, one)))
+    of_packages = [note for note in outcome.notes if note.code in phrases.OF_PACKAGES]
+    if of_packages:
+        yield paragraph(words("Packages: {}.", joined("; ", [*map(worded, of_packages)])))
     yield from _reason(report)
     if one is None and outcome.culprits:
         told = [
@@ -153,8 +156,8 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
         ]
         summary = Safe(f"{counted(len(outcome.skipped), 'commit')} skipped")
         yield Fold(summary=summary, parts=(Bullets(items=skipped, total=len(outcome.skipped)),))
-    if outcome.notes:
-        yield Bullets(items=[*map(worded, outcome.notes)], total=len(outcome.notes), title=Safe("Notes"))
+    if notes := [worded(note) for note in outcome.notes if note.code not in phrases.OF_PACKAGES]:
+        yield Bullets(items=notes, total=len(notes), title=Safe("Notes"))
     yield paragraph(Safe(phrases.cost_of(report)))
     yield paragraph(words("Again: {}", Name(report.command, COMMAND_LIMIT)))
 

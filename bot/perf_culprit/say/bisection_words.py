@@ -76,7 +76,7 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
         "chance of {chance:%}, if the rounds are independent and normal"
     ),
     SearchReason.PACKAGE_CHANGED: (
-        "{package}: {change:+%} ({low:+%} … {high:+%}), of {count:# package} that differ, in "
+        "{package} made {change:+%} ({low:+%} … {high:+%}), of {count:# package} that differ, in "
         "{executions:# execution} of the files of {commit}"
     ),
     SearchReason.PACKAGES_POSSIBLE: (
@@ -93,6 +93,15 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
         "with {before} as the good end"
     ),
 }
+# What a search of packages found. It explains the named commit, so it stands below its name.
+OF_PACKAGES: Final = frozenset(
+    {
+        SearchReason.PACKAGE_CHANGED,
+        SearchReason.PACKAGES_POSSIBLE,
+        SearchReason.PACKAGES_ALIKE,
+        SearchReason.PACKAGES_NOT_SEARCHED,
+    }
+)
 
 
 # The words of the answer. They never contain foreign text.

@@ -82,6 +82,13 @@ def test_npm_moves_a_package_with_its_own_and_its_requirement(tmp_path: Path) ->
     [
         ({"Cargo.lock": "a"}, {"Cargo.lock": "b"}, "Cargo.lock: only uv.lock"),
         ({"requirements.txt": "a==1\n"}, {}, ""),
+        ({"package-lock.json": "{"}, {"package-lock.json": "{}"}, "package-lock.json or its manifest does not have"),
+        ({"package-lock.json": "[]"}, {"package-lock.json": "{}"}, "package-lock.json or its manifest does not have"),
+        (
+            {"package-lock.json": '{"packages": {"node_modules/a": {}}}'},
+            {"package-lock.json": '{"packages": {"node_modules/a": {"version": "2"}}}'},
+            "package-lock.json or its manifest does not have",
+        ),
     ],
 )
 def test_what_cannot_be_taken_apart_is_said(
@@ -108,8 +115,8 @@ def test_the_package_behind_an_update_is_named(tmp_path: Path, capsys: pytest.Ca
     assert main([*argv, "--json", str(tmp_path / "a.json")]) == 0
     answer = json.loads((tmp_path / "a.json").read_text())
     assert [one["commit"] for one in answer["culprits"]] == [hashes["c3"]]
-    words = "fast 1 → 2: +50.0%"
+    words = "fast 1 → 2 made +50.0%"
     assert words in json.dumps(answer["notes"], ensure_ascii=False)
     printed = capsys.readouterr()
     assert "3 packages differ: the search goes over them" in printed.err
-    assert words in printed.out
+    assert f"Packages: {words}" in printed.out.partition("Measured")[0]
