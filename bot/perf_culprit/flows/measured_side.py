@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Final
 
@@ -100,10 +101,10 @@ def resume(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:
             place=str(sides[0].file.parent),
             next_step="repeat the command line of that measurement, or start again without --resume",
         )
+    # An interruption between two writes leaves one file a round behind, with nothing of that round: it is repeated.
+    common = min(map(_rounds, runs))
     for side, run in zip(sides, runs, strict=True):
-        side.run = run
-        # An interruption between two writes leaves one file a round behind, with nothing of that round.
-        side.rounds = max(map(_rounds, runs))
+        side.run, side.rounds = _until(run, common), common
 
 
 def _read(file: Path) -> Run:
@@ -120,6 +121,23 @@ def _read(file: Path) -> Run:
 
 def _rounds(run: Run) -> int:
     return max((number for benchmark in run.benchmarks for number in benchmark.rounds), default=0)
+
+
+def _until(run: Run, last: int) -> Run:
+    """The run without later rounds. Their cost stays."""
+    if _rounds(run) <= last:
+        return run
+    kept = []
+    for benchmark in run.benchmarks:
+        ends = list(accumulate(benchmark.group_sizes, initial=0))
+        groups = [at for at, number in enumerate(benchmark.rounds) if number <= last]
+        samples = tuple(chain.from_iterable(benchmark.samples[ends[at] : ends[at + 1]] for at in groups))
+        if not benchmark.rounds:
+            kept.append(benchmark)
+        elif groups:
+            sizes, rounds = (tuple(some[at] for at in groups) for some in (benchmark.group_sizes, benchmark.rounds))
+            kept.append(replace(benchmark, samples=samples, group_sizes=sizes, rounds=rounds))
+    return replace(run, benchmarks=tuple(kept))
 
 
 def _differences(side: MeasuredSide, kept: Run, facts: Mapping[str, object]) -> Iterator[str]:

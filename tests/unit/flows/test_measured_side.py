@@ -60,7 +60,7 @@ def test_tables_of_counters_stay_apart(tmp_path: Path) -> None:
     assert [one.name for one in side.run.counters] == ["t (result)", "t (result 2)", "t (result 3)", "t (result 4)"]
 
 
-def test_an_end_between_the_two_files_costs_one_of_them_a_round(tmp_path: Path) -> None:
+def test_an_end_between_the_two_files_repeats_the_round_of_one(tmp_path: Path) -> None:
     baseline, target = sides(tmp_path)
     for side in (baseline, target):
         add(side, sampled(1.0), sampled(2.0))
@@ -71,7 +71,8 @@ def test_an_end_between_the_two_files_costs_one_of_them_a_round(tmp_path: Path) 
     resume(resumed, FACTS)
     for side in resumed:
         add(side, sampled(5.0), sampled(6.0))
-    assert [side.run.benchmarks[0].rounds for side in resumed] == [(1, 1, 2, 2, 3, 3), (1, 1, 3, 3)]
+        assert side.run.benchmarks[0].rounds == (1, 1, 2, 2)
+        assert side.run.benchmarks[0].samples == (1.0, 2.0, 5.0, 6.0)
 
 
 def test_another_machine_does_not_go_on(tmp_path: Path) -> None:
