@@ -49,6 +49,14 @@ def worktrees(repository: Path) -> int:
     return run_git(repository, "worktree", "list").count("\n") + 1
 
 
+def test_the_command_that_compare_advises_needs_no_other_option(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    assert main(["measure", "--commits", "HEAD~1", "HEAD", "--run", RUN, "--until-decided", "--rounds", "1"]) == 0
+    assert sorted(file.name for file in Path("measured").glob("*.json")) == ["baseline.json", "target.json"]
+
+
 def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert measure(repository, "--rounds", "3", "--warmup", "2", run=f"{RUN}; echo 1001000") == 0
     output = capsys.readouterr().out

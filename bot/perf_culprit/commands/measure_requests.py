@@ -44,8 +44,12 @@ Only = Annotated[
     tuple[str, ...], Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)")
 ]
 Output = Annotated[
-    Path, Option("--output DIR", "folder for a run file per commit, written after every round, and log.txt")
+    Path,
+    Option(
+        "--output DIR", "folder for a run file per commit, written after every round, and log.txt (default: measured)"
+    ),
 ]
+OUTPUT: Final = Path("measured")
 
 
 class Measure(
@@ -164,7 +168,7 @@ class Measure(
             "execute each commit once, print the cost and, from an earlier measurement in DIR, what it would show",
         ),
     ] = False
-    output: Output
+    output: Output = OUTPUT
     suite: Suite = None
 
 
@@ -194,7 +198,7 @@ class Verify(
     fix: Annotated[str, Option("--fix REV", "commit that is to take it back (default: HEAD)")] = "HEAD"
     rounds: Annotated[int, Option("--rounds N", "rounds of A B C C B A (default: 10)", convert=positive)] = 10
     only: Only = ()
-    output: Output
+    output: Output = OUTPUT
     suite: Suite = None
 
 
