@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Final
 
@@ -250,7 +249,7 @@ class Trials:
                         continue
                     if run == shorter:
                         self._say(f"shortened, since one takes too long: {_shown(run)}")
-                    rmtree(log.parent)
+                    shutil.rmtree(log.parent)
                     return self._taken(replace(choice, run=run), tried, enter + run, request.build), ""
         except BotError as error:
             self._has_failed(ways[0], error, shown, begun, request.build_timeout)

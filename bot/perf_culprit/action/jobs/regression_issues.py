@@ -252,37 +252,31 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
             if key not in covered:
                 new[key] = group
         elif not issue.is_worse:
-            body, title = (
-                issue_body(group, commits=board.commits, options=board.options(key, [group], before=issue)),
-                issue_title(group),
-            )
+            title, options = issue_title(group), board.options(key, [group], before=issue)
+            body = issue_body(group, commits=board.commits, options=options)
             url = board.host.reopen_issue(issue, body=body, title=title)
             board.notify(Opened(url), title, [group])
             lines.append(f"reopened {url}")
     suite, labels = board.report.suite, board.config.issues.labels
     if len(new) <= board.config.issues.limit:
         for key, group in new.items():
-            body, title = (
-                issue_body(group, commits=board.commits, options=board.options(key, [group])),
-                issue_title(group),
-            )
+            title, options = issue_title(group), board.options(key, [group])
+            body = issue_body(group, commits=board.commits, options=options)
             opened = board.host.open_issue(suite=suite, key=key, title=title, body=body, labels=labels)
             board.notify(opened, title, [group])
             lines.append(f"opened {opened.url}")
         return lines
     keys = sorted({*new, *(joint.benchmarks if joint is not None and joint.is_worse else ())})
-    body = joint_body(
-        list(new.values()), commits=board.commits, options=board.options(JOINT, new.values(), keys, before=joint)
-    )
-    title = joint_title(len(new))
+    title, options = joint_title(len(new)), board.options(JOINT, new.values(), keys, before=joint)
+    body = joint_body(list(new.values()), commits=board.commits, options=options)
     if joint is not None:
         opened = Opened(board.host.reopen_issue(joint, body=body, title=title))
+        line = f"reopened {opened.url}"
     else:
         opened = board.host.open_issue(suite=suite, key=JOINT, title=title, body=body, labels=labels)
+        line = f"opened {opened.url} for {len(new)} benchmarks"
     board.notify(opened, title, new.values())
-    if joint is not None:
-        return [*lines, f"reopened {opened.url}"]
-    return [*lines, f"opened {opened.url} for {len(new)} benchmarks"]
+    return [*lines, line]
 
 
 def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
