@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.git.command import Remote
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run, Summary
 from perf_culprit.model.run_file import encode_run
-from perf_culprit.stats.ragged import Floats
 from perf_culprit.store.git_branch import GitBranchHistory
 from perf_culprit.store.retention import Retention, runs_to_compact, runs_to_drop
 from perf_culprit.store.run_names import MARKER, MARKER_PATH, RunFile, name_run

@@ -26,6 +26,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Floats
 from perf_culprit.cli.entry import main as perf_culprit
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import judge_run
@@ -35,7 +36,6 @@ from perf_culprit.measure.processor_time import Meter
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.run import Benchmark, Run
 from perf_culprit.model.run_file import decode_run
-from perf_culprit.stats.ragged import Floats
 
 ROUNDS: Final = 12
 DRAWS: Final = 300

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.commons_math.study import RECORDED
+from perf_culprit.arrays import Floats
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.ranking import distance_score
 from perf_culprit.model.bisection import Engine, SearchSettings
@@ -27,7 +28,7 @@ from perf_culprit.stats.load_scaling import fit_load, fit_quality, scaling_facto
 from perf_culprit.stats.model_votes import bagging_threshold, stacking_weights, votes
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES, deviation, median_estimate
 from perf_culprit.stats.power import repetitions_for_half_width
-from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.stats.ragged import Ragged
 from perf_culprit.stats.rule_change import confidence_change
 from tests.support.compared_trees import Tree, slower
 

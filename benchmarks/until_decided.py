@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.truth.recordings import Suite, read_suites
 from benchmarks.truth.verbs import perf_culprit
 from benchmarks.truth.with_measure import SimulatedWorkplace, simulated
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 from tests.support.git_repository import chain, import_commits, init_repository
 
 SIZES: Final = (1, 3, 20)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import stats
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.steps import FIRST_JUDGED, REFRACTORY
 
 Offline = Callable[[Floats], Sequence[int]]

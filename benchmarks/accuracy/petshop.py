@@ -22,6 +22,8 @@ import numpy as np
 from scipy import stats
 from tabulate import tabulate
 
+from perf_culprit.arrays import Floats
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from perf_culprit.config.policy_settings import PolicySettings
@@ -37,7 +39,6 @@ from perf_culprit.judge.rule_training import choose_training
 from perf_culprit.judge.rule_votes import combine, in_violation
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Verdict
 from perf_culprit.model.run import CounterTable, Direction, Environment, Metric, Run
-from perf_culprit.stats.ragged import Floats
 
 # An issue has five rows; no-issue periods are split into blocks of five times as many, so that the halves are not
 # neighbours row by row.

@@ -18,10 +18,11 @@ import numpy as np
 from scipy import stats
 from tabulate import tabulate
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.model.series import Version
 from perf_culprit.stats.order_interval import deviation, intervals_overlap, median_estimate, median_test
-from perf_culprit.stats.ragged import Booleans, Floats, Ragged
+from perf_culprit.stats.ragged import Ragged
 from tests.support.noisy_runs import run_of
 
 RELEASES = 20

@@ -25,7 +25,7 @@ import numpy as np
 from tabulate import tabulate
 
 from benchmarks.accuracy.peers import OFFLINE_PEERS, ONLINE_PEERS, Offline, Online
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.steps import FIRST_JUDGED, online_alarms, steps
 
 OFFLINE_TOLERANCE = 5

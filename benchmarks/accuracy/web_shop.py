@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.run import MetricKey, Run
-from perf_culprit.stats.ragged import Floats
 from tests.support.counter_runs import counter_run, counter_table
 
 # One hour in steps of 50 s, as the violation ratios of [N12, table 5] (multiples of 1/72) show.

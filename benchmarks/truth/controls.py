@@ -18,10 +18,10 @@ import numpy as np
 
 from benchmarks.truth.executions import FILES, Way
 from benchmarks.truth.recordings import Suite, read_suites, rows_of, stretch_of
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.judge.run_medians import MEDIAN_FACTOR
 from perf_culprit.stats.controls import exonerate
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Booleans, Floats
 from perf_culprit.stats.unit_table import Judgement, Tiers, UnitTable, log_change
 
 WAYS: Final = ("3v3", "5v5", "9v1", "6r")

@@ -14,11 +14,11 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
-from perf_culprit.stats.ragged import Floats
 
 TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 SIZES: Final = (1, 3, 20)

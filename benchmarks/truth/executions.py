@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.truth.peers import PEERS
 from benchmarks.truth.recordings import Suite, halves_of, read_suites, rows_of, stretch_of
 from benchmarks.truth.told import Told, by_files, lived, slower
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
+from perf_culprit.arrays import Booleans, Floats, Integers
 
 OWN: Final = Path(__file__).with_name("corpora")
 RESULTS: Final = Path(__file__).with_name("executions.json")

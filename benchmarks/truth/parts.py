@@ -20,12 +20,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from benchmarks.truth.recordings import Suite, files_of, of_jobs, read_suites, rows_of, run_of
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Verdict
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Run
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 CHANGE: Final = 0.2
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy import stats
 
-from perf_culprit.stats.ragged import Booleans, Floats
+from perf_culprit.arrays import Booleans, Floats
 
 
 class Called(NamedTuple):

@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.run import CI_RUN, Benchmark, Direction, Environment, Metric, Origin, Run
-from perf_culprit.stats.ragged import Floats
 
 TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 SETS: Final = "_time_secs"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.shapes import noisier
 from perf_culprit.model.run import Benchmark, Direction, Metric
-from perf_culprit.stats.ragged import Booleans, Floats
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 RATE = 0.01

@@ -13,10 +13,10 @@ from benchmarks.truth.memory import branch_in_memory, unchanging_repository
 from benchmarks.truth.recordings import Suite
 from benchmarks.truth.verbs import perf_culprit
 from benchmarks.truth.with_history import report_of, repository
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.flows.render import headline, report_json
 from perf_culprit.model.run import HOST, Benchmark, Environment, Run
 from perf_culprit.model.run_file import encode_run
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 PROVEN: Final = frozenset({"regression", "improvement"})
 WARNED: Final = PROVEN | {"suspected"}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.settings import Config
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.flows.compare import compare_runs
@@ -17,7 +18,6 @@ from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.report import Report
 from perf_culprit.model.series import Version
 from perf_culprit.say.series_text import releases_page
-from perf_culprit.stats.ragged import Floats
 from tests.support.axe import violations
 from tests.support.chromium import LACKING, PROGRAM, Page, open_page
 from tests.support.compared_trees import sampled

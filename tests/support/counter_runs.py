@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.run import CounterTable, Direction, Environment, Metric, MetricKey, Run
-from perf_culprit.stats.ragged import Floats
 
 
 def counter_table(

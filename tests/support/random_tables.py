@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.run import Benchmark, CounterTable, Direction, Metric, Run, Summary
-from perf_culprit.stats.ragged import Floats
 
 METRICS: Final = (
     Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER),

@@ -9,9 +9,9 @@ from statistics import median
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.bisection import Outcome, OutcomeKind
 from perf_culprit.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bisection
 from perf_culprit.model.minimum_effect import reaches
@@ -50,9 +50,7 @@ def gated_steps(
     return tuple(sorted(steps))
 
 
-def _drifted(
-    given: npt.NDArray[np.float64], *, worse_sign: int, window: int, minimum_effect: float
-) -> tuple[tuple[int, int], ...]:
+def _drifted(given: Floats, *, worse_sign: int, window: int, minimum_effect: float) -> tuple[tuple[int, int], ...]:
     if len(given) <= FIRST_JUDGED:
         return ()
     reach = min(BESIDE, len(given) - NEWEST)

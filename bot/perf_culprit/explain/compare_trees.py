@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.arrays import Floats
 from perf_culprit.errors import DataError
 from perf_culprit.explain.aligned_trees import (
     AlignedNode,
@@ -43,7 +44,6 @@ from perf_culprit.model.report import (
 )
 from perf_culprit.read.logs.log_reader import ReadLog
 from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingSettings
-from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.two_groups import satterthwaite, welch
 
 # Map methods to the services that run them: the services to test again when a suspect changes [Z15].

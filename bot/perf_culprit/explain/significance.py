@@ -2,21 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.explain.aligned_trees import AlignedTree, Observed, Spread
 from perf_culprit.explain.diagnosis_constants import DISPERSION, ENOUGH, FEWEST, RUN_TO_RUN, SMALLEST_SHARE, SURE
 from perf_culprit.explain.tree_methods import Common, Row, is_relative
 from perf_culprit.model.report import Basis
 from perf_culprit.stats.moderation import Moderated, effective_number, moderate
-from perf_culprit.stats.ragged import Floats, Moments
+from perf_culprit.stats.ragged import Moments
 from perf_culprit.stats.two_groups import one_way_anova, satterthwaite, student_t, welch
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +75,7 @@ def _means(rows: Sequence[Row]) -> tuple[Floats, Floats]:
     return np.array([one.target.mean for one in rows]), np.array([one.baseline.mean for one in rows])
 
 
-def _is_testable(tree: AlignedTree, rows: Sequence[Row]) -> Mask:
+def _is_testable(tree: AlignedTree, rows: Sequence[Row]) -> Booleans:
     target, baseline = _means(rows)
     wholes = tree.target.total or np.inf, tree.baseline.total or np.inf
     large = np.maximum(target / wholes[0], baseline / wholes[1]) >= SMALLEST_SHARE
@@ -183,7 +181,7 @@ def _trimmed(values: Floats, *, is_trimmed: bool) -> Moments:
     return Moments(np.full(len(kept), float(kept.shape[1])), kept.mean(axis=1), squares)
 
 
-def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Mask) -> Moderated:
+def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Booleans) -> Moderated:
     """Moderate variances of logarithms around a line over the mean: small amounts vary more [Law et al. 2014]."""
     used = used & (variance > 0) & (mean > 0)
     if used.sum() < ENOUGH:
@@ -305,7 +303,7 @@ def _deviance(target: Floats, baseline: Floats, odds: Floats) -> Floats:
     return np.asarray(np.maximum(deviance, 0.0))
 
 
-def _dispersion(sides: Sequence[_Counts], *, used: Mask) -> tuple[Floats, Floats]:
+def _dispersion(sides: Sequence[_Counts], *, used: Booleans) -> tuple[Floats, Floats]:
     """(m,) Pearson's dispersion and its degrees of freedom."""
     freedom = np.full(len(used), float(sum(len(side.wholes) - 1 for side in sides)))
     if not freedom.any():

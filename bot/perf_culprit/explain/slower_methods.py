@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree
 from perf_culprit.explain.diagnosis_constants import NOTABLE, TRIFLE
-from perf_culprit.explain.significance import Mask, Tests, families_of, scales, test_rows
+from perf_culprit.explain.significance import Tests, families_of, scales, test_rows
 from perf_culprit.explain.tree_methods import (
     Common,
     Method,
@@ -26,7 +27,6 @@ from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import ChangeCause, NodeState, SuspectReason
 from perf_culprit.read.logs.reading_settings import ComparisonSettings
 from perf_culprit.stats.multiplicity import benjamini_hochberg
-from perf_culprit.stats.ragged import Floats
 
 
 @dataclass(kw_only=True, slots=True)
@@ -184,7 +184,7 @@ def _searched(
     return result
 
 
-def _is_slower(family: _Family, whole: float, settings: ComparisonSettings) -> Mask:
+def _is_slower(family: _Family, whole: float, settings: ComparisonSettings) -> Booleans:
     """Whether each row is slower: by its q-value if there is one; by totals alone, if it gained enough."""
     tests = family.tests
     certain = np.isnan(family.q_values) & np.isnan(tests.p_value) & np.isnan(tests.error)

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.explain.aligned_trees import SHARE, AlignedNode, AlignedTree, Spread, added_up
 from perf_culprit.explain.diagnosis_constants import (
     DISPERSION,
@@ -21,7 +22,6 @@ from perf_culprit.explain.diagnosis_constants import (
 )
 from perf_culprit.explain.ranking import inside_itself
 from perf_culprit.model.report import ChangeCause
-from perf_culprit.stats.ragged import Floats
 
 # Methods over all their paths, which no misaligned path can hide.
 

@@ -5,12 +5,12 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.suite_units import SuiteUnits
 from perf_culprit.judge.unit_factors import is_bytes_per_operation
 from perf_culprit.model.finding import Side
 from perf_culprit.model.reason import Reason, VerdictReason, because
-from perf_culprit.stats.ragged import Floats
 
 SMALLEST_ALLOCATION: Final = 8.0  # Go's smallest size class
 

@@ -5,7 +5,7 @@ docs/detectors/anova.md explains why samples of one file do not decide; with `un
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy import special
@@ -19,8 +19,11 @@ from perf_culprit.judge.unit_evidence import Description, assess, named
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.stats.power import repetitions_for_half_width
-from perf_culprit.stats.ragged import Floats, Moments
+from perf_culprit.stats.ragged import Moments
 from perf_culprit.stats.two_groups import levene, one_way_anova, welch
+
+if TYPE_CHECKING:
+    from perf_culprit.arrays import Floats
 
 ID: Final = "anova"
 

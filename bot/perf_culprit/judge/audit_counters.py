@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from msgspec import structs
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import control_chart, rule_ensemble
@@ -25,7 +26,6 @@ from perf_culprit.model.finding import (
     Verdict,
 )
 from perf_culprit.model.run import CounterTable, MetricKey, Run
-from perf_culprit.stats.ragged import Floats
 
 FEWEST_TRIALS: Final = 3
 # Counters per table that are judged, drawn at random: rules between all pairs of thousands take minutes per run.

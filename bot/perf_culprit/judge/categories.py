@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import CategoryConfig, MetricSettings, PolicySettings
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.paired_executions import executions_of
@@ -18,7 +19,6 @@ from perf_culprit.model.count import Count
 from perf_culprit.model.finding import Evidence
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 LEVEL_UNITS: Final = 3  # runs that make up a level: a single run beyond the bound proves nothing

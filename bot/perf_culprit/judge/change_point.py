@@ -10,13 +10,13 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.detector import Assessed, DetectorOptions, LimitRule
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.run_values import run_values
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
-from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.steps import (
     ALARM_STRENGTH,
     BESIDE,

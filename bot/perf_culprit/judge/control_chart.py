@@ -9,6 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 from scipy import special
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.counter_samples import Prepared, cut_runs, prepare
 from perf_culprit.judge.detector import Assessed, DetectorOptions, LimitRule
@@ -24,7 +25,6 @@ from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, b
 from perf_culprit.model.run import Benchmark, Metric, MetricKey
 from perf_culprit.stats.chart_limits import Chart, chance_of_excess, chart, excesses, shifted_ratios
 from perf_culprit.stats.power import POWER
-from perf_culprit.stats.ragged import Floats
 
 ID: Final = "control_chart"
 LIMIT: Final = LimitRule(

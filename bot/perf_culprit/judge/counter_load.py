@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import CounterTable
 from perf_culprit.stats.common_rate import reduced, row_seconds, span_seconds
-from perf_culprit.stats.ragged import Floats
 
 # Tables of one run overlap in time; with less overlap than this, their clocks are unrelated.
 SAME_CLOCK: Final = 0.5

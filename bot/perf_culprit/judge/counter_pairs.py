@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from msgspec import structs
 
+from perf_culprit.arrays import Floats, Integers
 from perf_culprit.errors import UsageError, listed
 from perf_culprit.judge.common_rows import common_rows
 from perf_culprit.judge.counter_load import Load, load_of
@@ -15,7 +16,6 @@ from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import NO_COST, CounterTable, Direction, Metric, MetricKey, Run
-from perf_culprit.stats.ragged import Floats, Integers
 
 ABSENT = -1
 MOST_NAMED: Final = 5

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import ControlChartConfig
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.evidence_columns import relative
@@ -21,7 +22,6 @@ from perf_culprit.judge.run_medians import RunMedians, median_allowance
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Metric
 from perf_culprit.stats.density import idle_boundary
-from perf_culprit.stats.ragged import Floats
 
 # Counters copied from their tables at a time: enough to read memory in order, few enough to stay small.
 BLOCK_COUNTERS: Final = 64

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.detector import Assessed, BenchmarkDetector, DetectorOptions
 from perf_culprit.judge.estimate import averaged, estimate
 from perf_culprit.judge.metric_pairs import MetricPair
@@ -19,7 +20,6 @@ from perf_culprit.judge.unit_evidence import LEVEL
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Evidence, Interval, Precision
 from perf_culprit.stats.power import POWER
-from perf_culprit.stats.ragged import Floats
 
 TEST: Final = "counts"
 # Error assumed for a run's count before two were seen: a scaled inverse chi-square prior [Smyth 2004]. Its two degrees

@@ -10,9 +10,10 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.stats.machine_shift import without_block_means
-from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
+from perf_culprit.stats.ragged import Ragged
 from perf_culprit.stats.unit_table import numbered
 
 # The scatter of few executions chooses by chance, and the intervals of few rounds would be too short.

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Integers
+from perf_culprit.arrays import Integers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from msgspec import structs
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.detector import LimitRule
@@ -25,7 +26,6 @@ from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
 from perf_culprit.stats.common_rate import interval_medians
 from perf_culprit.stats.multiplicity import known_q_values, number, numbers
-from perf_culprit.stats.ragged import Floats
 
 FEWEST_SAMPLES: Final = 4  # needed to judge a counter's limits
 # Percentiles of a counter's samples: if none of them moves by the minimum effect, no change is called.

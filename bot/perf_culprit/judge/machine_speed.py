@@ -12,13 +12,13 @@ from typing import Final
 import numpy as np
 from msgspec import structs
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.metric_pairs import scaled
 from perf_culprit.judge.unit_factors import conversion_factor, is_rate, milliseconds_per
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Benchmark, Metric, MetricKey, Run
 from perf_culprit.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
-from perf_culprit.stats.ragged import Floats
 
 # A line through fewer points always fits.
 MINIMUM_RUNS: Final = 5

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.by_sample import Published, SampleTest
 from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
@@ -25,7 +26,7 @@ from perf_culprit.stats.order_interval import (
     median_test,
     resolution,
 )
-from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.stats.ragged import Ragged
 
 ID: Final = "median_interval"
 

@@ -6,6 +6,7 @@ from itertools import accumulate, chain, pairwise
 
 from msgspec import structs
 
+from perf_culprit.arrays import Integers
 from perf_culprit.judge.families import families
 from perf_culprit.judge.run_blocks import ONE_A_SIDE, Blocks, blocks_of
 from perf_culprit.judge.statistic import unmeasurable
@@ -13,7 +14,6 @@ from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Untested, because
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
-from perf_culprit.stats.ragged import Integers
 
 MOST_DRAWN = 50
 SHOWN = 12  # characters of a version

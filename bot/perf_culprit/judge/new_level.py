@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.stats.level_shift import NewLevels, new_levels
-from perf_culprit.stats.ragged import Floats
 
 SHOWN_METRICS = 10
 

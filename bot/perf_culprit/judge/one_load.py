@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_load import Load
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.run_medians import FEW_RUNS, RunMedians
@@ -24,7 +25,6 @@ from perf_culprit.stats.load_scaling import (
     fit_quality,
     scaling_factors,
 )
-from perf_culprit.stats.ragged import Floats
 
 # Up to this share of samples without a value at another load (a ramp-up) is left out; with more, nothing is scaled.
 MOST_UNSCALABLE: Final = 0.05

@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.run import Benchmark
 from perf_culprit.stats.power import noncentrality
-from perf_culprit.stats.ragged import Floats
 
 # For A B B A: the number of ways to choose the target's two of four executions.
 WAYS_PER_ROUND: Final = 6

@@ -13,12 +13,12 @@ from zlib import crc32
 import numpy as np
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Floats, Integers
 from perf_culprit.judge.series_changes import judge_one
 from perf_culprit.judge.statistic import LARGEST, MEDIAN, states
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, Metric, MetricKey, Run
 from perf_culprit.model.series import Panel, PanelRun, PanelSeries, Series
-from perf_culprit.stats.ragged import Floats, Integers
 
 # The reduction of a run that matches a summary's statistic; "value" and unknown statistics are means.
 _REDUCTIONS: Final[Mapping[str, int]] = {MEDIAN: 1, "min": 2, "minimum": 2}

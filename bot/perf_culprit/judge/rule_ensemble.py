@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.detector import DetectorOptions, LimitRule
 from perf_culprit.judge.evidence_columns import relative, untested
@@ -23,7 +24,6 @@ from perf_culprit.judge.run_medians import RunMedians, level_chances, median_all
 from perf_culprit.model.finding import Evidence, Excess, RuleEvidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.model.run import Metric, MetricKey
-from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers
 
 ID: Final = "rule_ensemble"

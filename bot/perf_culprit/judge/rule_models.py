@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.stats.association_rules import NO_ITEM, Rules, lowest_plausible_share, mine_rules, relative_entropy
 from perf_culprit.stats.discretise import MISSING, Levels, Scale, equal_width_scale, three_level_scale, to_levels
 from perf_culprit.stats.items import Bits, HeldBits, Items, shares_change
 from perf_culprit.stats.next_run import prediction_limits
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.rule_change import (
     NEVER,
     NO_COUNTER,

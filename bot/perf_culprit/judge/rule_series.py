@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.counter_samples import idle_boundaries
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.run import CounterTable, Run
 from perf_culprit.stats.common_rate import common_window, interval_medians
 from perf_culprit.stats.density import idle_boundary
-from perf_culprit.stats.ragged import Floats
 
 # With fewer instants a level's share is meaningless.
 MINIMUM_INSTANTS = 10

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.run import OF_ONE_MACHINE, Environment, Run, is_package
 from perf_culprit.stats.model_votes import normalised, stacking_weights
-from perf_culprit.stats.ragged import Floats
 
 # They name one machine or one week's image of it, so no two runs would match.
 NO_LIKENESS = OF_ONE_MACHINE | {"runner_image"}

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.judge.rule_models import Model
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.stats.items import to_instants
 from perf_culprit.stats.model_votes import MAJORITY, bagging_threshold, normalised, votes
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

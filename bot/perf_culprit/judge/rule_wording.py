@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.rule_models import Model
 from perf_culprit.judge.rule_training import Training
@@ -9,7 +10,6 @@ from perf_culprit.model.finding import ModelVote, ViolatedRule
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Run
 from perf_culprit.stats.association_rules import NO_ITEM
-from perf_culprit.stats.ragged import Floats
 
 THREE_LEVELS = ("low", "medium", "high")
 # Enough to see the change; a counter may have hundreds.

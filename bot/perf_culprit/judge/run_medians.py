@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.run import Metric
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 FEW_RUNS: Final = 3  # fewer do not show the variation between runs

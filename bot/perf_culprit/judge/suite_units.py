@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.judge.estimate import estimate
 from perf_culprit.judge.execution_values import execution_values
 from perf_culprit.judge.metric_pairs import MetricPair, metric_families
@@ -16,7 +17,7 @@ from perf_culprit.judge.statistic import MEDIAN, common_statistic
 from perf_culprit.judge.unit_factors import depends_on_machine, is_deterministic, is_rate
 from perf_culprit.model.count import is_count
 from perf_culprit.model.run import Metric
-from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
+from perf_culprit.stats.ragged import Ragged
 from perf_culprit.stats.unit_table import UnitTable
 
 FEWEST_NUMBERS: Final = 4  # equal numbers that two units share as copies or constants, not by chance

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.judge.allocated_bytes import least_told, smaller_than_allocation
 from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import EXACT, untested
@@ -25,7 +26,7 @@ from perf_culprit.model.finding import Evidence, Interval, Precision, Side, Suit
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.stats.controls import exonerate
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Booleans, Floats, Moments
+from perf_culprit.stats.ragged import Moments
 from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable
 
 LEVEL: Final = 0.95  # of the engine's intervals

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import structs
@@ -25,10 +25,7 @@ from perf_culprit.model.run import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from perf_culprit.arrays import Floats
 
 
 class StoredCounter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

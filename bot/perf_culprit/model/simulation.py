@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -11,10 +11,7 @@ from perf_culprit.model.json_files import encode, written
 from perf_culprit.model.run import Metric, MetricKey
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from perf_culprit.arrays import Floats
 
 
 class Layer(StrEnum):

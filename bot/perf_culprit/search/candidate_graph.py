@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perf_culprit.arrays import Booleans, Integers
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.bisection import CommitRange
 
@@ -107,7 +107,7 @@ def cut_range(
     )
 
 
-def _outside(graph: CommitGraph, members: npt.NDArray[np.intp], *, ends: Collection[str]) -> dict[str, str]:
+def _outside(graph: CommitGraph, members: Integers, *, ends: Collection[str]) -> dict[str, str]:
     """The first parents that are neither candidates nor `ends`, by candidate."""
     inside = {*(graph.commits[member] for member in members), *ends}
     first = {graph.commits[member]: graph.parents[member][:1] for member in members}
@@ -123,7 +123,7 @@ def _parents(graph: CommitGraph, member: int, first_parent: bool) -> tuple[int, 
     return graph.parents[member][:1] if first_parent else graph.parents[member]
 
 
-def _ancestors(graph: CommitGraph, start: int, *, first_parent: bool) -> npt.NDArray[np.bool_]:
+def _ancestors(graph: CommitGraph, start: int, *, first_parent: bool) -> Booleans:
     """Whether each commit is `start` or one of its ancestors."""
     reached = bytearray(len(graph.commits))
     reached[start] = 1
@@ -134,7 +134,7 @@ def _ancestors(graph: CommitGraph, start: int, *, first_parent: bool) -> npt.NDA
     return np.frombuffer(reached, dtype=np.bool_)
 
 
-def _heads(graph: CommitGraph, common: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+def _heads(graph: CommitGraph, common: Booleans) -> tuple[str, ...]:
     """Return the merge bases: common ancestors from which no other common ancestor descends."""
     covered = np.zeros_like(common)
     for child in np.flatnonzero(common):
@@ -162,7 +162,7 @@ def reverted_commits(message: str) -> Iterable[str]:
 
 
 def _unchanged(
-    graph: CommitGraph, members: npt.NDArray[np.intp], first_parent: bool, build_inputs: Mapping[str, str]
+    graph: CommitGraph, members: Integers, first_parent: bool, build_inputs: Mapping[str, str]
 ) -> tuple[int, ...]:
     """Candidates whose only parent (in the range or just before it) has the same known build inputs."""
 

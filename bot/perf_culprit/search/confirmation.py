@@ -5,9 +5,9 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtri, ndtri
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.bisection import NEGLIGIBLE
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.hypotheses import Model
@@ -17,8 +17,6 @@ from perf_culprit.search.odds import ODDS_20, ODDS_100, ODDS_1000
 from perf_culprit.search.pair_evidence import DifferenceShape, combined, log_exchange_factors, log_quotient
 from perf_culprit.search.round_samples import Samples, samples_of
 from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
-
-Floats = npt.NDArray[np.float64]
 
 CONFIRM_ROUNDS: Final = 3  # rounds of suspect and parent before a commit is named
 QUIET_ROUNDS: Final = 4  # rounds of the ends and of the pair together: with fewer it could be a change of the machine

@@ -11,10 +11,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.model.bisection import CommitRange
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 ROWS_AT_ONCE: Final = 512  # rows of the bit matrix that are unpacked together; limits the memory
 
@@ -32,7 +30,7 @@ class Reach:
         self._reverts = sorted(commit_range.reverts, reverse=True)
 
     @cached_property
-    def _strand(self) -> npt.NDArray[np.intp]:
+    def _strand(self) -> Integers:
         """The strand of every candidate; strands are numbered so that ancestors come first."""
         children = np.zeros(self.size, dtype=np.intp)
         for parents in self._parents:
@@ -67,21 +65,21 @@ class Reach:
             rows = slice(start, min(start + ROWS_AT_ONCE, count))
             yield rows, np.unpackbits(self._bits[rows], axis=1, count=count)
 
-    def _plain_column(self, candidate: int) -> Bools:
+    def _plain_column(self, candidate: int) -> Booleans:
         """Whether each candidate is `candidate` or one of its ancestors."""
         row = self._strand[candidate]
         mask = np.unpackbits(self._bits[row]).astype(np.bool_)[self._strand]
         mask[candidate + 1 :] &= self._strand[candidate + 1 :] != row
         return np.asarray(mask)
 
-    def _plain_row(self, candidate: int) -> Bools:
+    def _plain_row(self, candidate: int) -> Booleans:
         """Whether each candidate is `candidate` or one of its descendants."""
         own = self._strand[candidate]
         mask = ((self._bits[:, own >> 3] & (128 >> (own & 7))) != 0)[self._strand]
         mask[:candidate] = False
         return np.asarray(mask)
 
-    def column(self, commit: int) -> Bools:
+    def column(self, commit: int) -> Booleans:
         """x_c(commit) for all hypotheses c [N]: whether each predicts this commit (0 = good end) to be slow."""
         if commit == 0:
             return np.zeros(self.size, dtype=np.bool_)
@@ -91,8 +89,8 @@ class Reach:
         return mask
 
     @cached_property
-    def _reverted_rows(self) -> dict[int, Bools]:
-        rows: dict[int, Bools] = {}
+    def _reverted_rows(self) -> dict[int, Booleans]:
+        rows: dict[int, Booleans] = {}
         for reverting, reverted in self._reverts:
             own = rows.get(reverted)
             back = rows.get(reverting)
@@ -100,7 +98,7 @@ class Reach:
             rows[reverted] = own & ~(self._plain_row(reverting) if back is None else back)
         return rows
 
-    def row(self, candidate: int) -> Bools:
+    def row(self, candidate: int) -> Booleans:
         """Return S_c over commits [N + 1], the good end first."""
         own = self._reverted_rows.get(candidate)
         return np.concatenate(([False], self._plain_row(candidate) if own is None else own))
@@ -147,7 +145,7 @@ class Reach:
         return result
 
     @cached_property
-    def ancestor_counts(self) -> npt.NDArray[np.intp]:
+    def ancestor_counts(self) -> Integers:
         """a_i + 1 of each candidate [N]: itself and its ancestors among the candidates, ignoring reverts."""
         lengths = np.bincount(self._strand)
         with_own = np.empty(len(self._bits), dtype=np.intp)

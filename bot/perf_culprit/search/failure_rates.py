@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.bisection import (
     Culprit,
     MeasuredCommit,
@@ -36,7 +37,6 @@ from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_answer import LARGEST_SET, lost_parent
 from perf_culprit.search.search_view import FIRST_ANALYSIS, LIKELY, Standing
 
-Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Round = tuple[Purpose, tuple[int, ...]]
 

@@ -7,14 +7,11 @@ from math import factorial
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perf_culprit.arrays import Floats, Integers
 from perf_culprit.search import pattern_evidence, two_mode_noise
 from perf_culprit.search.noise import SMALLEST_SPREAD, MachineNoise
 from perf_culprit.search.pair_evidence import log_t
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.intp]
 
 LARGEST_TRIPLE: Final = 12  # number of patterns from which sets of three are formed
 SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # shares of slow executions on a machine in one of two states

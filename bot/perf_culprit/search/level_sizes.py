@@ -4,15 +4,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
+from perf_culprit.arrays import Floats
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.pattern_evidence import Design, Fit
 from perf_culprit.search.round_samples import Samples, samples_of
 from perf_culprit.search.search_view import Standing
-
-Floats = npt.NDArray[np.float64]
 
 LEVEL: Final = 0.95  # of intervals, bounds and suspect sets
 FEWEST_DOF: Final = 2  # with fewer the spread of a difference of levels is hardly known

@@ -5,9 +5,8 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Floats, Integers
 from perf_culprit.search.two_mode_noise import (
-    Floats,
-    Integers,
     Modes,
     log_classes,
     log_likelihood,

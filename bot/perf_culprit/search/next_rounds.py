@@ -6,12 +6,10 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
+from perf_culprit.arrays import Floats, Integers
 from perf_culprit.search.search_view import Standing
-
-Floats = npt.NDArray[np.float64]
 
 CANDIDATES: Final = 24  # commits that are compared, thinned in p
 LARGEST_JOINT: Final = 8  # picks whose joint outcomes are distinguished: 2^8 states
@@ -114,7 +112,7 @@ class Picker:
         return (int(self.commits[best]), float(gains[best])) if gains[best] > 1e-7 else None
 
 
-def _thinned(standing: Standing, slow: Sequence[Floats]) -> npt.NDArray[np.intp]:
+def _thinned(standing: Standing, slow: Sequence[Floats]) -> Integers:
     """Select at most `CANDIDATES` measurable commits between the ends, spread evenly in p, most useful first."""
     usable = standing.usable.copy()
     usable[[0, -1]] = False

@@ -5,9 +5,9 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtri
 
+from perf_culprit.arrays import Booleans
 from perf_culprit.search import pattern_evidence, two_mode_noise
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.machine_modes import fit_modes, log_bayes_factor
@@ -32,7 +32,7 @@ class MachineNoise:
     one_machine: bool = True
 
     @cached_property
-    def ends(self) -> npt.NDArray[np.bool_]:
+    def ends(self) -> Booleans:
         """Samples whose side is known beforehand [n]: the good end and the bad end.
 
         On several machines, only rounds with both ends are used, if there are any. A single end from a machine of

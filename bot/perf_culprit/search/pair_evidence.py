@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perf_culprit.arrays import Floats
 
 # The step of a pair in units of the expected one, and the probability of each.
 STEPS: Final = np.array([1.0, 0.6, 0.3, -0.6, -1.0])

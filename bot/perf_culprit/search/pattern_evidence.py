@@ -11,12 +11,10 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri, stdtr
 
+from perf_culprit.arrays import Floats, Integers
 from perf_culprit.search.round_samples import Samples
-
-Floats = npt.NDArray[np.float64]
 
 G: Final = 16.0  # prior variance of a step, in units of sigma^2, unless the ends show a larger one
 USUAL_SCALE: Final = 0.8  # probability that a step has the usual scale; all larger scales share the rest
@@ -150,7 +148,7 @@ def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
     return _log_normal(design, gram, xty)
 
 
-def log_sets(design: Design, x: Floats, sets: npt.NDArray[np.intp]) -> Floats:
+def log_sets(design: Design, x: Floats, sets: Integers) -> Floats:
     """Log m of sets of patterns `x` [k, n], given as indices [s, m]; steps of either sign: [s].
 
     log m = -1/2 log |I + g X'X| - (n-1)/2 log(Syy - (X'y)' (X'X + I/g)^-1 X'y), X and y centred.

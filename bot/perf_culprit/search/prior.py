@@ -5,8 +5,8 @@ from math import log, log2
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.bisection import ChangeFacts, CommitRange
 
 # Initial odds and exponents (BISECT 2.5); to be fitted on histories with known culprits.
@@ -21,7 +21,7 @@ CHURN_EXPONENT: Final = 0.3  # per doubling of the changed lines, in natural log
 UNIFORM_SHARE: Final = 0.1
 
 
-def prior_weights(facts: Sequence[ChangeFacts], *, unchanged: Collection[int] = ()) -> npt.NDArray[np.float64]:
+def prior_weights(facts: Sequence[ChangeFacts], *, unchanged: Collection[int] = ()) -> Floats:
     """P(c) of each candidate [N]: 0.9 w_c / sum(w) + 0.1 / (number of possible culprits); they sum to 1.
 
     log w = 0.3 log2(1 + churn) + ln 3 [dependency or build flags changed] - ln 50 [only documents, tests or comments]

@@ -8,12 +8,9 @@ from statistics import fmean
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.model.bisection import Job, Result, SearchState, Sought
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +42,7 @@ class Samples:
         """Count the samples of each commit [size]."""
         return np.bincount(self.commit, minlength=size)
 
-    def select(self, keep: npt.NDArray[np.bool_]) -> Self:
+    def select(self, keep: Booleans) -> Self:
         """Return only the rows in `keep` [n]; blocks are renumbered."""
         _, block = np.unique(self.block[keep], return_inverse=True)
         return type(self)(

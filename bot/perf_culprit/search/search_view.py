@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.model.bisection import FailureKind, Job, Phase, Result, SearchState
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.hypotheses import Model
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import Samples, orientation, samples_of
-
-Floats = npt.NDArray[np.float64]
 
 # A crash may be the machine's fault; a failed build is the commit's. Crashing as often as working is too often.
 CRASHES_TO_SKIP: Final = 2
@@ -109,7 +108,7 @@ class Standing:
         return np.asarray(np.interp(np.arange(len(ran)), places, chance))
 
     @cached_property
-    def usable(self) -> npt.NDArray[np.bool_]:
+    def usable(self) -> Booleans:
         """Whether each commit can be measured, as far as others show [N + 1]."""
         usable = self.works >= HARDLY_WORKS
         usable[[self.positions[commit] for commit in self.skipped if commit in self.positions]] = False
@@ -255,7 +254,7 @@ class Standing:
         bits = np.random.default_rng(1).integers(1, 2**63, size=self.reach.size + 1, dtype=np.uint64)
         return self.reach.descendant_sums(np.where(self.usable, bits, 0).astype(np.uint64))
 
-    def group_of(self, candidate: int) -> npt.NDArray[np.intp]:
+    def group_of(self, candidate: int) -> Integers:
         """The candidates inseparable from this one, including itself; without those of zero prior."""
         if self.usable.all():
             return np.array([candidate])

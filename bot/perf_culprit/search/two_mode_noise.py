@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.search.pattern_evidence import wide_g
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.intp]
 
 OUTLIER_SHARE: Final = 0.005  # executions that neither mode explains; limits the weight of one sample
 OUTLIER_SPREADS: Final = 4.0  # their standard deviation, relative to that of the whole noise
@@ -69,7 +66,7 @@ class Rounds:
 
     y: Floats
     x: Floats
-    present: npt.NDArray[np.bool_]
+    present: Booleans
 
 
 def pad(y: Floats, x: Floats, block: Integers) -> Rounds:

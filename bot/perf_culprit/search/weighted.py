@@ -11,22 +11,21 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 from scipy.special import stdtr, stdtrit
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Progress, Purpose, SearchState, Suspect
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search.descendants import Reach
-from perf_culprit.search.level_sizes import LEVEL, Floats, Size, mean_difference, round_differences
+from perf_culprit.search.level_sizes import LEVEL, Size, mean_difference, round_differences
 from perf_culprit.search.noise import SMALLEST_SPREAD
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_answer import lost_parent
 from perf_culprit.search.search_view import Standing
 
 Round = tuple[Purpose, tuple[int, ...]]
-Chosen = npt.NDArray[np.bool_]
 UNSEEN: Final = frozenset({OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE})
 
 
@@ -38,7 +37,7 @@ class _Stand:
     [rounds] of the tested commits, each its difference from the good end.
     """
 
-    left: Chosen
+    left: Booleans
     target: int | None
     good: int
     bad: int
@@ -91,7 +90,7 @@ def _read(standing: Standing) -> _Stand:
     return _Stand(left=left, target=target, good=good, bad=bad, levels=levels)
 
 
-def _heaviest(reach: Reach, usable: Chosen, left: Chosen) -> int | None:
+def _heaviest(reach: Reach, usable: Booleans, left: Booleans) -> int | None:
     """Return the measurable candidate that splits the rest most evenly, or None if none splits it."""
     weight = split_weights(reach, left)
     weight[~left | ~usable[1:]] = 0
@@ -99,13 +98,13 @@ def _heaviest(reach: Reach, usable: Chosen, left: Chosen) -> int | None:
     return best + 1 if weight[best] > 0 else None
 
 
-def split_weights(reach: Reach, left: Chosen) -> Floats:
+def split_weights(reach: Reach, left: Booleans) -> Floats:
     """min(c_i, n - c_i) per candidate [N]: how evenly a test of it splits the n that are `left` [H13; git bisect]."""
     counts = reach.slow_mass(left.astype(np.float64))[1:]
     return np.asarray(np.rint(np.minimum(counts, left.sum() - counts)))
 
 
-def tests_left(reach: Reach, usable: Chosen, left: Chosen) -> int:
+def tests_left(reach: Reach, usable: Booleans, left: Booleans) -> int:
     """Count the tests until one commit is left, if every test leaves the larger part."""
     tests = 0
     while (target := _heaviest(reach, usable, left)) is not None:

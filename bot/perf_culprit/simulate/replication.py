@@ -9,9 +9,9 @@ from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.run import Benchmark, CounterTable, Direction, Environment, Metric, MetricKey, Run
 from perf_culprit.model.simulation import Estimate, Layer, Output, Replication, Simulation
 from perf_culprit.python_child import process_pool
@@ -21,7 +21,6 @@ from perf_culprit.simulate.stations import Streams, offered_loads
 
 # Convert recorded times to reported outputs: each layer's outputs as means over windows of time.
 
-Floats: TypeAlias = NDArray[np.float64]
 Measured: TypeAlias = tuple[Output, Floats]
 
 LAYERS = {"cpu": Layer.PHYSICAL, "ram": Layer.PHYSICAL, "disk": Layer.PHYSICAL, "places": Layer.WORLD_VIEW}

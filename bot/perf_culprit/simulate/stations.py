@@ -8,8 +8,8 @@ from itertools import chain
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.simulation import OfferedLoad
 from perf_culprit.simulate.design import NOTHING, Design, Distribution, Hardware, Scenario, Send, WorldRequest
 
@@ -50,7 +50,7 @@ class Streams:
         return self.draws(Distribution("uniform", 0.0, 1.0), name)
 
 
-def samples(distribution: Distribution, random: np.random.Generator, size: int) -> NDArray[np.float64]:
+def samples(distribution: Distribution, random: np.random.Generator, size: int) -> Floats:
     """Random values of shape (size,), never negative."""
     first, second = distribution.first, distribution.second
     match distribution.kind:
@@ -64,7 +64,7 @@ def samples(distribution: Distribution, random: np.random.Generator, size: int) 
             return np.full(size, first)
 
 
-def _endless(block: Callable[[], NDArray[np.float64]]) -> Iterator[float]:
+def _endless(block: Callable[[], Floats]) -> Iterator[float]:
     return chain.from_iterable(iter(lambda: block().tolist(), None))
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.discretise import Levels
 from perf_culprit.stats.items import Items, indicator_matrix
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 # Pads premises that are shorter than the longest.
 NO_ITEM = -1

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.suite_prior import suite_prior
 from perf_culprit.stats.unit_table import UnitTable
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 
 # Lower and upper percentile of each named choice [N12, section 2.2].
 PERCENTILES: Final = {"5/95": (5, 95), "1/99": (1, 99), "10/90": (10, 90)}

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.run import CounterTable
-from perf_culprit.stats.ragged import Floats
 
 # Squares of larger numbers overflow; no counter has such values.
 LARGEST = 1e150

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.heavy_tail import Tail
 from perf_culprit.stats.machine_shift import JudgedShift
-from perf_culprit.stats.ragged import Booleans, Floats
 
 # A run is warned about if any benchmark changed or all moved together: both share the rate of a suspicion.
 OF_BENCHMARKS: Final = 0.75

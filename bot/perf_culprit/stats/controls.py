@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.engine import OF_BENCHMARKS, judge
 from perf_culprit.stats.machine_shift import middle
-from perf_culprit.stats.ragged import Booleans, Floats
 from perf_culprit.stats.unit_table import Judgement, Tiers, UnitTable
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 
 GRID: Final = 256
 # The density is evaluated between these percentiles and three bandwidths beyond: outliers would stretch the grid.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.stats.ragged import Floats, Integers
+from perf_culprit.arrays import Floats, Integers
 
 Levels = NDArray[np.int16]
 

@@ -14,12 +14,12 @@ from typing import Any, Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.block_means import BlockMeans
 from perf_culprit.stats.compared_sides import Compared
 from perf_culprit.stats.labelled_sides import INTERVAL_ALPHA, compare_rounds, compare_sides
 from perf_culprit.stats.machine_shift import FIRST, JudgedShift
 from perf_culprit.stats.one_block import compare_blocks
-from perf_culprit.stats.ragged import Booleans, Floats
 from perf_culprit.stats.stored_blocks import compare_newest
 from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable, log_change
 

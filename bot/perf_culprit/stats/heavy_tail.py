@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from perf_culprit.stats.ragged import Booleans, Floats
+from perf_culprit.arrays import Booleans, Floats
 
 GAP: Final = 0.1
 STANDARD_ERRORS: Final = 2.5

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.discretise import MISSING, Levels
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 Bits = NDArray[np.uint64]
 WORD = 64

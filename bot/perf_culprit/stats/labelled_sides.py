@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.block_means import BlockMeans
 from perf_culprit.stats.compared_sides import Compared, any_kind, of_benchmarks
 from perf_culprit.stats.heavy_tail import CORPUS, TO_PROVE, TO_SUSPECT, SuiteTail
@@ -17,7 +18,6 @@ from perf_culprit.stats.machine_shift import (
     without_block_means,
 )
 from perf_culprit.stats.mode_scores import has_many_units, median_difference, quantile, shift_loudness
-from perf_culprit.stats.ragged import Booleans, Floats
 from perf_culprit.stats.relabelling import MOST_VALUES, Labellings, loudest_first, relabelled, relabelled_rates
 from perf_culprit.stats.unit_noise import Values, noise_of
 from perf_culprit.stats.unit_table import Tiers, UnitTable

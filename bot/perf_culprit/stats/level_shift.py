@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from perf_culprit.stats.ragged import Booleans, Floats
+from perf_culprit.arrays import Booleans, Floats
 
 # Number of later runs that show whether a level lasts, and the share that must stay. With one run in five in a second
 # mode, chance alone keeps it there in 4% of cases with the fewest followers, in 1% with all.

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Floats, Integers
+from perf_culprit.arrays import Floats, Integers
 
 # METHODS 2.5 and [N12, section 4.1.2]: random splits into two thirds to fit and one third to predict.
 SPLITS: Final = 50

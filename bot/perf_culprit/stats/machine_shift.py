@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.heavy_tail import TO_SUSPECT, Tail
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.suite_prior import RESOLUTION
 
 FEWEST_WITNESSES: Final = 6  # benchmarks of a kind that tell a block's shift

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.relabelling import MOST_VALUES, Labellings
 from perf_culprit.stats.suite_prior import RESOLUTION
 

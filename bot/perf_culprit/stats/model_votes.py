@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Booleans, Floats
+from perf_culprit.arrays import Booleans, Floats
 
 # A stacked counter is reported above this weight [F11, 6.1.4.2], a bagged one at this share of votes or more.
 MAJORITY = 0.5

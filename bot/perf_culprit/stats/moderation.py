@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 
 # With fewer degrees of freedom the correlation between benchmarks cannot be estimated at all.
 MINIMUM_FREEDOM = 2

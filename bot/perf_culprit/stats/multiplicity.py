@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:

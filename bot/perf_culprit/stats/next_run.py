@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 
 # A single value has no spread.
 MINIMUM_VALUES = 2

@@ -5,11 +5,11 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.block_means import BlockMeans
 from perf_culprit.stats.compared_sides import Compared
 from perf_culprit.stats.heavy_tail import Tail
 from perf_culprit.stats.machine_shift import FEWEST_WITNESSES, JudgedShift, shared_shift
-from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.suite_prior import RESOLUTION
 
 # Fitted on ten forks each of the benchmarks of 15 Java systems.

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
+from perf_culprit.arrays import Booleans, Floats, Integers
+from perf_culprit.stats.ragged import Ragged
 from perf_culprit.stats.two_groups import TestResult, satterthwaite, student_t
 
 # [B17, section III] requires five executions; with fewer, the interval ends at the outermost samples.

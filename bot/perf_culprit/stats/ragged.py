@@ -4,11 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
-Booleans = NDArray[np.bool_]
+from perf_culprit.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True)

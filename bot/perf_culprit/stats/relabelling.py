@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
+from perf_culprit.arrays import Booleans, Floats, Integers
 
 # At most this many benchmark-labelling values are held at once.
 MOST_VALUES: Final = 4_000_000

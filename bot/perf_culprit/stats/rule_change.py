@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.association_rules import NO_ITEM, Rules
 from perf_culprit.stats.items import Bits, HeldBits, Items, to_instants
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 # Rules per step: their bits take some megabytes.
 BLOCK = 1 << 17

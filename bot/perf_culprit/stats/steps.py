@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import erfc
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.series import ChangePoint, Detectable, SeriesAlarm
-from perf_culprit.stats.ragged import Booleans, Floats
 
 # The shortest level, and the shortest series in which two levels can be told from chance.
 SHORTEST_LEVEL: Final = 8
@@ -350,7 +350,7 @@ def _relative(before: float, after: float) -> float | None:
     return (after - before) / abs(before) if before else None
 
 
-def _finite(series: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.intp]]:
+def _finite(series: npt.ArrayLike) -> tuple[Floats, Integers]:
     """Return the finite values and their indices."""
     given = np.asarray(series, dtype=float)
     places = np.flatnonzero(np.isfinite(given))
@@ -373,7 +373,7 @@ def steps(series: npt.ArrayLike, *, minimum_effect: float = 0.0) -> tuple[Change
     return changes
 
 
-def _steps_of(given: Floats, places: npt.NDArray[np.intp], minimum_effect: float) -> tuple[ChangePoint, ...]:
+def _steps_of(given: Floats, places: Integers, minimum_effect: float) -> tuple[ChangePoint, ...]:
     if len(given) < FEWEST_VALUES:
         return ()
     runs = _Runs.of(given, minimum_effect)

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.block_means import BlockMeans
 from perf_culprit.stats.compared_sides import OF_SHIFT, Compared, any_kind, of_benchmarks
 from perf_culprit.stats.heavy_tail import CORPUS, TO_PROVE, TO_SUSPECT, Jumps, SuiteTail, Tail, how_often
@@ -19,7 +20,6 @@ from perf_culprit.stats.machine_shift import (
     shared_shift,
     widened,
 )
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.suite_prior import RESOLUTION, SCALE, suite_prior
 
 ENOUGH: Final = 7  # stored blocks from which on a change can be proven, and earlier blocks count as runs

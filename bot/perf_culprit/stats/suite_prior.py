@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 
 # Fitted on ten forks each of the benchmarks of 15 Java systems, and on executions on a shared machine.
 RESOLUTION: Final = 0.002  # no unit is more precise

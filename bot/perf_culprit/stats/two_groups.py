@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from perf_culprit.stats.ragged import Floats, Moments, Ragged
+from perf_culprit.arrays import Floats
+from perf_culprit.stats.ragged import Moments, Ragged
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.heavy_tail import STAYS, TO_PROVE, Jumps, Tail
 from perf_culprit.stats.machine_shift import widened
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.relabelling import Labellings
 from perf_culprit.stats.suite_prior import RESOLUTION, suite_prior
 

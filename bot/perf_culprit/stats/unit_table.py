@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
+from perf_culprit.arrays import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

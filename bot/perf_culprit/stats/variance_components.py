@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perf_culprit.stats.ragged import Floats, Integers
+from perf_culprit.arrays import Floats, Integers
 
 # In logarithms: smaller deviations are rounding of a clock, not noise.
 LEAST_DEVIATION = 1e-6

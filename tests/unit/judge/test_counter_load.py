@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.counter_load import Load, load_of
 from perf_culprit.judge.counter_pairs import pair_counters
@@ -16,7 +17,6 @@ from perf_culprit.judge.run_medians import RunMedians
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
 from perf_culprit.model.reason import Reason, Remark, Untested
 from perf_culprit.model.run import CounterTable, Direction, Metric, Run
-from perf_culprit.stats.ragged import Floats
 from perf_culprit.store.retention import reduce_counters
 
 START = 1_700_000_000.0

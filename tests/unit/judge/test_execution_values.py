@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.execution_values import REDUCTIONS, ExecutionValues, execution_values
-from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.stats.ragged import Ragged
 
 ROUNDS = np.repeat(np.arange(5), 4)
 

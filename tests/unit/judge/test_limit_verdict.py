@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.limit_verdict import (
     chance_notes,
@@ -17,7 +18,6 @@ from perf_culprit.judge.verdict import Decided
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Excess, Finding, Side, Verdict
 from perf_culprit.model.reason import Untested, VerdictReason, because
 from perf_culprit.model.run import Direction, Metric, MetricKey, Run
-from perf_culprit.stats.ragged import Floats
 from tests.support.noisy_counters import counter_run
 from tests.support.reasons import words_of
 

@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 from scipy import stats
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings, RuleEnsembleConfig
 from perf_culprit.judge import rule_ensemble
 from perf_culprit.judge.counter_pairs import pair_counters
@@ -22,7 +23,6 @@ from perf_culprit.judge.rule_training import choose_training, similarity
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Verdict
 from perf_culprit.model.reason import Remark, Untested, because
 from perf_culprit.model.run import CounterTable, Direction, Environment, Metric, MetricKey, Run
-from perf_culprit.stats.ragged import Floats
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 from tests.support.reasons import words_of
 

@@ -5,12 +5,12 @@ from collections.abc import Collection
 import numpy as np
 import pytest
 
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.run_medians import median_allowance, median_error
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Run
-from perf_culprit.stats.ragged import Floats
 from tests.support.noisy_counters import counter_run
 
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from benchmarks.truth.shapes import is_called, scattered, windows
+from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.run import Benchmark, Run
-from perf_culprit.stats.ragged import Floats
 
 CORPORA = Path(__file__).parents[3] / "benchmarks" / "truth" / "corpora"
 ROUNDS = 5

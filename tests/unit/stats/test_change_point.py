@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.steps import steps
 
 LENGTH = 300

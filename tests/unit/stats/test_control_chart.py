@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.chart_limits import (
     PERCENTILES,
     THREE_DEVIATIONS,
@@ -15,7 +16,6 @@ from perf_culprit.stats.chart_limits import (
     threshold,
     violations,
 )
-from perf_culprit.stats.ragged import Floats
 
 READINGS = np.arange(3.0, 14.0)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.controls import exonerate
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Booleans, Floats
 from perf_culprit.stats.unit_table import Judgement, Tiers, UnitTable, log_change
 
 ROUNDS = 7

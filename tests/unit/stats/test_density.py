@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_samples import idle_boundaries
 from perf_culprit.stats.density import idle_boundary, shape_of
-from perf_culprit.stats.ragged import Floats
 
 
 def mixture(rng: np.random.Generator, count: int) -> Floats:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.steps import (
     FEWEST_VALUES,
     NEWEST,

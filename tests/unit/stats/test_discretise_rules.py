@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.discretise import MISSING, Scale, equal_width_scale, three_level_scale, to_levels
-from perf_culprit.stats.ragged import Floats
 
 
 def column(*values: float) -> Floats:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.unit_table import Judgement, UnitTable, log_change
 
 WAYS = [(1, 1), (3, 1), (9, 1), (2, 2), (3, 3), (5, 5)]

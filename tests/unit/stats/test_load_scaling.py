@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.load_scaling import TESTED_SAMPLES, LinearLoad, fit_load, fit_quality, scaling_factors
-from perf_culprit.stats.ragged import Floats
 
 
 def counter(rng: np.random.Generator, load: Floats, *, noise: float = 0.05) -> Floats:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.order_interval import (
     MedianEstimate,
     deviation,
@@ -13,7 +14,7 @@ from perf_culprit.stats.order_interval import (
     median_test,
     resolution,
 )
-from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.stats.ragged import Ragged
 
 
 def rows(*values: list[float]) -> Ragged:

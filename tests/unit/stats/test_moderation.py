@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.moderation import effective_number, moderate
-from perf_culprit.stats.ragged import Floats
 
 RUNS, BENCHMARKS = 6, 800
 

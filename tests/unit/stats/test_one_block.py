@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import special
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.engine import judge
 from perf_culprit.stats.one_block import EFFECT, FREEDOM, _effect
-from perf_culprit.stats.ragged import Booleans, Floats
 from perf_culprit.stats.unit_table import UnitTable, log_change
 
 SIDE: Booleans = np.arange(10) >= 5

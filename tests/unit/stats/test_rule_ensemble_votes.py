@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.model_votes import MAJORITY, bagging_threshold, normalised, stacking_weights, votes
-from perf_culprit.stats.ragged import Floats
 
 COUNTERS = ("CPU", "throughput", "memory", "DB transactions")
 FLAGGED = (("CPU", "throughput"), ("memory", "throughput"), ("memory", "throughput"), ("DB transactions",))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.arrays import Floats
 from perf_culprit.stats.steps import (
     NEWEST,
     LeastEffect,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Booleans, Floats
 from perf_culprit.stats.suite_prior import RESOLUTION, suite_prior
 from perf_culprit.stats.unit_table import UnitTable, log_change
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.arrays import Floats
+from perf_culprit.stats.ragged import Ragged
 from perf_culprit.stats.two_groups import levene, one_way_anova, satterthwaite, student_t, welch
 
 CASES = 60

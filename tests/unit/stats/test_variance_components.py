@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_culprit.stats.ragged import Floats, Integers
+from perf_culprit.arrays import Floats, Integers
 from perf_culprit.stats.variance_components import variance_components
 
 RUNS, PROCESSES, SAMPLES = 12, 3, 8

@@ -19,7 +19,7 @@ from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.source import Source
 
 if TYPE_CHECKING:
-    from perf_culprit.stats.ragged import Floats
+    from perf_culprit.arrays import Floats
 
 
 Record_contra = TypeVar("Record_contra", contravariant=True)

@@ -13,7 +13,7 @@ from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import Parsed, checked_metric, checked_name
 
 if TYPE_CHECKING:
-    from perf_culprit.stats.ragged import Floats
+    from perf_culprit.arrays import Floats
 
 
 # Each entry: the limit of numbers in a unit, which all reach to the year 5138, and the units per second.

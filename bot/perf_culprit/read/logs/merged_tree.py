@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.call_tree import CallNode
 from perf_culprit.read.logs.fixed_form import Places
-from perf_culprit.stats.ragged import Floats
 
 # The structure of one service call: labels show which execution called which.
 
