@@ -19,9 +19,9 @@ import numpy as np
 from scipy import stats
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.policy import judge
-from perf_culprit.model.finding import DEFAULT_DETECTOR, Baseline, BaselineSource, Verdict
+from perf_culprit.model.detectors import BENCHMARK_DETECTORS, DEFAULT_DETECTOR
+from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.report import Judgement
 from perf_culprit.model.run import Run
 from tests.support.noisy_runs import Noise, noisy_run
@@ -176,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("time", "alarms", "smallest", "all"), default="all")
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--detector", choices=DETECTORS, default=DEFAULT_DETECTOR)
+    parser.add_argument("--detector", choices=BENCHMARK_DETECTORS, default=DEFAULT_DETECTOR)
     arguments = parser.parse_args()
     if arguments.what in {"time", "all"}:
         timing(arguments.detector)

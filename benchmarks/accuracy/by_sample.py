@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge.detectors import PUBLISHED
 from perf_culprit.judge.policy import judge
-from perf_culprit.model.finding import DEFAULT_DETECTOR, PROVEN, Baseline, BaselineSource, Verdict
+from perf_culprit.model.detectors import BY_SAMPLE_DETECTORS, DEFAULT_DETECTOR
+from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 
 CORPORA = Path(__file__).parents[1] / "truth" / "corpora"
@@ -41,7 +41,7 @@ def files(path: Path) -> Iterator[Run]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minimum-effect", default="5%")
-    parser.add_argument("--detector", choices=PUBLISHED, default=DEFAULT_DETECTOR)
+    parser.add_argument("--detector", choices=BY_SAMPLE_DETECTORS, default=DEFAULT_DETECTOR)
     asked = parser.parse_args()
     settings = PolicySettings(unit="sample", minimum_effect=asked.minimum_effect)
     print("| recording | samples a file | benchmarks called | comparisons with any |\n|---|--:|--:|--:|")

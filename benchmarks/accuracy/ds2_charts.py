@@ -36,7 +36,7 @@ SEED: Final = 0
 def charted(target: Run, runs: list[Run]) -> list[Evidence]:
     """Return the counters out of control, in the order of their violation relative to the threshold."""
     tables = pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables
-    evidence = control_chart.detect_counters(tables, DetectorOptions())
+    evidence = control_chart.DETECTOR.detect_counters(tables, DetectorOptions())
     return sorted(filter(is_out_of_control, evidence), key=lambda entry: -entry.violation)
 
 

@@ -25,14 +25,14 @@ from tabulate import tabulate
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge import change_point, control_chart, rule_ensemble
+from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import TablePair, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.rule_ensemble import assess
 from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.model.detectors import BENCHMARK_DETECTORS
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Finding, Verdict
 from perf_culprit.model.run import Run
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
@@ -81,9 +81,9 @@ def of_findings(trials: Iterable[Sequence[Finding]]) -> Alarms:
 
 def stated(detector: str, runs: int) -> str:
     """Return the stated share of runs with any alarm."""
-    if detector == control_chart.ID:
+    if detector == "control_chart":
         return f"{100 / runs:.1f}%"
-    if detector == change_point.ID:
+    if detector == "change_point":
         return f"{100 * (1 - (1 - CHANGE_POINT_RATE) ** METRICS):.1f}%"
     return "1%"
 
@@ -92,7 +92,7 @@ def benchmark_rows(scenario: tuple[int, Noise], trials: int) -> list[list[str]]:
     """One row of the table per detector."""
     runs, noise = scenario
     rng = np.random.default_rng([runs, len(noise)])
-    results: dict[str, list[Sequence[Finding]]] = {name: [] for name in DETECTORS}
+    results: dict[str, list[Sequence[Finding]]] = {name: [] for name in BENCHMARK_DETECTORS}
     for _ in range(trials):
         *stored, target = (benchmark_run(rng, noise) for _ in range(runs + 1))
         baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
@@ -112,7 +112,7 @@ CounterMethod = Callable[[tuple[TablePair, ...]], tuple[int, int]]
 
 @lru_cache(maxsize=1)
 def charts(tables: tuple[TablePair, ...]) -> Sequence[Evidence]:
-    return control_chart.detect_counters(tables, DetectorOptions())
+    return control_chart.DETECTOR.detect_counters(tables, DetectorOptions())
 
 
 def charted(tables: tuple[TablePair, ...]) -> tuple[int, int]:
@@ -134,18 +134,18 @@ def out_of_control(evidence: Sequence[Evidence]) -> tuple[int, int]:
 
 
 COUNTER_METHODS: Mapping[str, CounterMethod] = {
-    f"{control_chart.ID}, out of control": charted,
-    f"{control_chart.ID}, called": called,
-    f"{rule_ensemble.ID}, stacking": ensemble(RuleOptions()),
-    f"{rule_ensemble.ID}, bagging": ensemble(RuleOptions(ensemble="bagging")),
-    f"{rule_ensemble.ID}, single": ensemble(RuleOptions(ensemble="single")),
+    "control_chart, out of control": charted,
+    "control_chart, called": called,
+    "rule_ensemble, stacking": ensemble(RuleOptions()),
+    "rule_ensemble, bagging": ensemble(RuleOptions(ensemble="bagging")),
+    "rule_ensemble, single": ensemble(RuleOptions(ensemble="single")),
 }
 
 
 def counter_stated(method: str, runs: int) -> str:
-    if method == f"{control_chart.ID}, out of control":
+    if method == "control_chart, out of control":
         return f"{100 / (runs + 1):.1f}% of counters"
-    return f"{100 / runs:.1f}% of runs" if method.startswith(control_chart.ID) else "1% of counters"
+    return f"{100 / runs:.1f}% of runs" if method.startswith("control_chart") else "1% of counters"
 
 
 def counter_rows(scenario: tuple[int, str], trials: int) -> list[list[str]]:

@@ -184,7 +184,7 @@ def another_load(tables: tuple[TablePair, ...]) -> Flagged:
 
 @lru_cache(maxsize=1)
 def charts(tables: tuple[TablePair, ...]) -> Sequence[Evidence]:
-    return control_chart.detect_counters(tables, DetectorOptions())
+    return control_chart.DETECTOR.detect_counters(tables, DetectorOptions())
 
 
 def charted(tables: tuple[TablePair, ...]) -> Flagged:

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge.policy import DEFAULT_COUNTER_DETECTOR
 from perf_culprit.judge.trials import Judge, JudgedTrial, replay
-from perf_culprit.model.finding import CALLED, DEFAULT_DETECTOR, PROVEN
+from perf_culprit.model.detectors import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
+from perf_culprit.model.finding import CALLED, PROVEN
 from perf_culprit.model.run import Benchmark, Run
 from perf_culprit.read.results.collect import collect_history
 from perf_culprit.store.baseline import baseline_then

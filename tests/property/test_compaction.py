@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.policy import judge
+from perf_culprit.model.detectors import BENCHMARK_DETECTORS
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
 from perf_culprit.model.reason import Untested
 from perf_culprit.model.run import Run
@@ -42,7 +42,7 @@ def compacted_and_not(
 
 
 @pytest.mark.parametrize(("runs", "raw"), [(30, 0), (30, 5), (4, 0), (4, 1)])
-@pytest.mark.parametrize("detector", sorted(DETECTORS))
+@pytest.mark.parametrize("detector", sorted(BENCHMARK_DETECTORS))
 def test_the_answer_is_the_same_or_says_why_it_is_weaker(detector: str, runs: int, raw: int) -> None:
     for seed, processes in enumerate((False, False, False, True)):
         for effect, before, after in compacted_and_not(detector, seed, runs=runs, raw=raw, processes=processes):

@@ -30,7 +30,7 @@ HOSTILE = st.lists(st.floats(), min_size=4, max_size=30)
 
 
 def evidence(target: Run, *runs: Run) -> Evidence:
-    (entry,) = control_chart.detect_counters(pair_counters(stored(*runs), target).tables, DetectorOptions())
+    (entry,) = control_chart.DETECTOR.detect_counters(pair_counters(stored(*runs), target).tables, DetectorOptions())
     return entry
 
 

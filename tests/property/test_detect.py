@@ -41,7 +41,7 @@ def verdicts(judgement: Judgement) -> dict[str, Verdict]:
 
 def evidence(target: Run, *runs: Run) -> Sequence[Evidence]:
     pairs = pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
-    return anova.detect(pairs, DetectorOptions()).evidence
+    return anova.DETECTOR.detect(pairs, DetectorOptions()).evidence
 
 
 def a_suite(seed: int, *, runs: int = 1) -> tuple[Run, ...]:

@@ -16,7 +16,7 @@ SAMPLES = st.lists(st.integers(1, 400).map(lambda number: number / 4), min_size=
 
 def judged(target: list[float], baseline: list[float]) -> Evidence:
     stored = Baseline(runs=(run_of([baseline]),), source=BaselineSource.FILES)
-    return median_interval.detect(pair_metrics(stored, run_of([target])).pairs, DetectorOptions()).evidence[0]
+    return median_interval.DETECTOR.detect(pair_metrics(stored, run_of([target])).pairs, DetectorOptions()).evidence[0]
 
 
 @given(SAMPLES, SAMPLES)

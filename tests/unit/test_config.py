@@ -13,8 +13,8 @@ from perf_culprit.config.reader import load_config, parse_config, with_detector
 from perf_culprit.config.settings import Config, config_schema
 from perf_culprit.config.units import parse_ratio
 from perf_culprit.errors import ConfigError, UsageError
-from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.rule_options import RuleOptions, rule_options
+from perf_culprit.model.detectors import BENCHMARK_DETECTORS, COUNTER_DETECTORS
 from perf_culprit.model.run import MetricKey
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
@@ -69,7 +69,7 @@ def test_a_wrong_detector_is_told_beside_all_else_that_is_wrong() -> None:
 
 def test_the_names_of_detectors_are_those_of_the_registries() -> None:
     keys = Config.model_fields
-    assert get_args(keys["detector"].annotation) == tuple(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
+    assert get_args(keys["detector"].annotation) == tuple(dict.fromkeys((*BENCHMARK_DETECTORS, *COUNTER_DETECTORS)))
     assert get_args(keys["counter_detector"].annotation) == tuple(COUNTER_DETECTORS)
 
 

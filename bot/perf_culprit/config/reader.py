@@ -7,9 +7,8 @@ are in the section `bisect`. Jobs without secrets run them, from the default bra
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -17,9 +16,10 @@ from pydantic import BaseModel, ValidationError
 from perf_culprit.commands.declared import Declared
 from perf_culprit.config.database_url import VARIABLE, filed, is_database, parse_database
 from perf_culprit.config.policy_settings import REPLACED
-from perf_culprit.config.settings import BenchmarkDetector, Config, CounterDetector
+from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.files import read_limited
+from perf_culprit.model.detectors import BENCHMARK_DETECTORS, COUNTER_DETECTORS, DECLARED
 
 DEFAULT_PATH = Path(".github/perf-culprit.yml")
 MAX_CONFIG_BYTES = 256 * 1024
@@ -128,10 +128,10 @@ def with_key(config: Config, key: str, value: object, *, place: str) -> Config:
 
 def with_detector(config: Config, name: str, *, place: str) -> Config:
     """Use detector `name` for what it can judge: benchmarks, counters or both. The other kind keeps its detector."""
-    kinds = {"detector": get_args(BenchmarkDetector), "counter_detector": get_args(CounterDetector)}
+    kinds = {"detector": BENCHMARK_DETECTORS, "counter_detector": COUNTER_DETECTORS}
     changes = {key: name for key, names in kinds.items() if name in names}
     if not changes:
-        names = tuple(dict.fromkeys(chain(*kinds.values())))
+        names = tuple(one.name for one in DECLARED)
         hint = did_you_mean(name, names, otherwise="see docs/detectors:")
         step = f"{hint} there are {', '.join(names)}"
         raise UsageError(f"there is no detector {name!r}", place=place, next_step=step)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -13,6 +13,14 @@ from perf_culprit.config.policy_settings import Mentions, PolicySettings, Sectio
 from perf_culprit.config.units import DurationMs, Percent, SizeBytes
 from perf_culprit.model.bisection import Engine
 from perf_culprit.model.count import SIZE, Count, as_quantity
+from perf_culprit.model.detectors import (
+    BENCHMARK_DETECTORS,
+    COUNTER_DETECTORS,
+    DECLARED,
+    DEFAULT_COUNTER_DETECTOR,
+    DEFAULT_DETECTOR,
+    detector_page,
+)
 from perf_culprit.model.run import Direction, MetricKey
 
 
@@ -230,9 +238,18 @@ class BisectConfig(Section):
     build_timeout: Annotated[DurationMs, Field(description="longest time of one build")] = 3_600_000.0
 
 
-BenchmarkDetector = Literal["anova", "median_interval", "control_chart", "change_point"]
-CounterDetector = Literal["control_chart", "rule_ensemble"]
+if TYPE_CHECKING:
+    _AnyDetector: TypeAlias = str
+    _CounterDetector: TypeAlias = str
+else:  # a type checker knows no literals that a declaration lists
+    _AnyDetector = Literal[tuple(one.name for one in DECLARED)]
+    _CounterDetector = Literal[COUNTER_DETECTORS]
+_FOR_COUNTERS_ALONE: Final = tuple(name for name in COUNTER_DETECTORS if name not in BENCHMARK_DETECTORS)
 JudgedTime = Literal["auto", "wall", "cpu"]
+
+
+def _linked(detectors: Iterable[str]) -> str:
+    return ", ".join(f"[{name}]({detector_page(name)})" for name in detectors)
 
 
 class Config(PolicySettings):
@@ -243,24 +260,15 @@ class Config(PolicySettings):
         Field(min_length=1, max_length=100, description="name of the suite; each has its own history and comment"),
     ] = "default"
     detector: Annotated[
-        Literal[BenchmarkDetector, CounterDetector],
+        _AnyDetector,
         Field(
-            description=(
-                "detector of benchmarks: [anova](detectors/anova.md), [median_interval](detectors/median-interval.md), "
-                "[control_chart](detectors/control-chart.md), [change_point](detectors/change-point.md); "
-                "`rule_ensemble` sets `counter-detector`"
-            )
+            description=f"detector of benchmarks: {_linked(BENCHMARK_DETECTORS)}; "
+            f"{', '.join(f'`{name}`' for name in _FOR_COUNTERS_ALONE)} sets `counter-detector`"
         ),
-    ] = "anova"
+    ] = DEFAULT_DETECTOR
     counter_detector: Annotated[
-        CounterDetector,
-        Field(
-            description=(
-                "detector of counters: [control_chart](detectors/control-chart.md), "
-                "[rule_ensemble](detectors/rule-ensemble.md)"
-            )
-        ),
-    ] = "control_chart"
+        _CounterDetector, Field(description=f"detector of counters: {_linked(COUNTER_DETECTORS)}")
+    ] = DEFAULT_COUNTER_DETECTOR
     history: Annotated[
         HistoryConfig,
         BeforeValidator(
@@ -333,7 +341,7 @@ class Config(PolicySettings):
     @classmethod
     def _detector_of_counters(cls, given: Any) -> Any:
         """Treat a counter detector under `detector` as `--detector` does."""
-        if not isinstance(given, Mapping) or given.get("detector") != "rule_ensemble":
+        if not isinstance(given, Mapping) or given.get("detector") not in _FOR_COUNTERS_ALONE:
             return given
         rest = {name: value for name, value in given.items() if name != "detector"}
         return {"counter-detector": given["detector"], **rest}

@@ -20,12 +20,12 @@ from perf_culprit.judge.budgets import checked_budgets
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
-from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS, PUBLISHED
 from perf_culprit.judge.foreseen_runs import runs_note
 from perf_culprit.judge.group_means import group_means
 from perf_culprit.judge.judged_times import time_notes, with_one_time, with_other_time
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
+from perf_culprit.model.detectors import BENCHMARK_DETECTORS, BY_SAMPLE_DETECTORS, COUNTER_DETECTORS
 from perf_culprit.model.finding import PROVEN, Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Reason, Remark, because
@@ -102,8 +102,8 @@ def over_looks(finding: Finding, looks: int) -> Finding:
 
 def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     """Judge a run by detector and policy and build its report, in the same way for every kind of baseline."""
-    if config.unit == "sample" and config.detector not in PUBLISHED:
-        able = " or ".join(PUBLISHED)
+    if config.unit == "sample" and config.detector not in BY_SAMPLE_DETECTORS:
+        able = " or ".join(BY_SAMPLE_DETECTORS)
         raise ConfigError(
             f"sample is for the detector {able}, and {config.detector} is chosen",
             place="unit",
@@ -160,12 +160,12 @@ def _unreached(left: Unreached) -> Reason:
 def _unused_detectors(config: Config, target: Run) -> list[Reason]:
     """Return a remark for each detector that the user chose for a kind of metric that was not measured."""
     kinds = (
-        ("benchmarks", "detector", DETECTORS, target.benchmarks),
+        ("benchmarks", "detector", BENCHMARK_DETECTORS, target.benchmarks),
         ("counters", "counter_detector", COUNTER_DETECTORS, target.counters),
     )
     used = [(getattr(config, key), registry) for _, key, registry, measured in kinds if measured]
     return [
-        because(Remark.DETECTOR_UNUSED, detector=chosen, kind=kind, used=name, fitting=tuple(registry))
+        because(Remark.DETECTOR_UNUSED, detector=chosen, kind=kind, used=name, fitting=registry)
         for kind, key, _, measured in kinds
         if key in config.model_fields_set and not measured
         for chosen, (name, registry) in [(getattr(config, key), used[0])]

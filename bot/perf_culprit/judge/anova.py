@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from perf_culprit.judge.by_sample import LEVEL, Published, SampleTest
-from perf_culprit.judge.detector import Assessed, DetectorOptions
+from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
 from perf_culprit.judge.suite_units import SuiteUnits
@@ -25,8 +25,6 @@ from perf_culprit.stats.two_groups import levene, one_way_anova, welch
 if TYPE_CHECKING:
     from perf_culprit.arrays import Floats
 
-ID: Final = "anova"
-
 # METHODS 1: Welch's variant is reported with ANOVA where Levene's test finds unequal variances.
 LEVENE_ALPHA: Final = 0.05
 # The 95% confidence interval of a mean should be within 10% of it [H13, section 3].
@@ -34,9 +32,9 @@ HALF_WIDTH_LEVEL: Final = 0.95
 WIDE_HALF_WIDTH: Final = 0.10
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
+def _detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     """Return one evidence per pair, in order."""
-    return PUBLISHED.decide(assess(pairs, options, test=ID, describe=_describe), options)
+    return _PUBLISHED.decide(assess(pairs, options, test="anova", describe=_describe), options)
 
 
 def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorOptions) -> SampleTest | None:
@@ -50,7 +48,7 @@ def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorO
     return SampleTest(p_value=p_value, low=difference - half, high=difference + half, differs=differs)
 
 
-PUBLISHED: Final = Published(detector=ID, statistic=MEAN, of_benchmarks=0.14, of_runs=0.75, test=_by_sample)
+_PUBLISHED: Final = Published(statistic=MEAN, of_benchmarks=0.14, of_runs=0.75, test=_by_sample)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
@@ -95,3 +93,6 @@ def _uncertain(half_width: float, coefficient_of_variation: float) -> tuple[Reas
         return ()
     needed = repetitions_for_half_width(coefficient_of_variation, half_width=WIDE_HALF_WIDTH, level=HALF_WIDTH_LEVEL)
     return (because(Remark.MEAN_UNCERTAIN, width=half_width, repetitions=needed, wanted=WIDE_HALF_WIDTH),)
+
+
+DETECTOR: Final = Detector(detect=_detect)

@@ -11,18 +11,21 @@ from msgspec import structs
 from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
-from perf_culprit.judge import control_chart, rule_ensemble
-from perf_culprit.judge.detectors import COUNTER_DETECTORS
+from perf_culprit.judge.detector import Sweep, detector_of
 from perf_culprit.judge.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
 from perf_culprit.model.accuracy import CounterAudit, LabelPoint, SweepPoint
-from perf_culprit.model.finding import (
+from perf_culprit.model.detectors import (
+    COUNTER_DETECTORS,
+    DEFAULT_COUNTER_DETECTOR,
     DEFAULT_DETECTOR,
-    QUIET,
     SCALES,
+    Scale,
+)
+from perf_culprit.model.finding import (
+    QUIET,
     Baseline,
     BaselineSource,
     Finding,
-    Scale,
     Verdict,
 )
 from perf_culprit.model.run import CounterTable, MetricKey, Run
@@ -84,8 +87,6 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
     return detected / tried if tried else None
 
 
-# Thresholds of the violation ratio; None is the threshold from each counter's baseline runs.
-THRESHOLDS: Final = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, None)
 SWEPT_TRIALS: Final = 10
 
 
@@ -94,21 +95,21 @@ def sweep_thresholds(
 ) -> tuple[SweepPoint, ...]:
     """Measure precision and recall of control charts for each threshold [N12]."""
     with_counters = _drawn([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
-    chart = settings.control_chart.model_copy(update={"violation_threshold": None})
-    judge = Judge(
-        detector=DEFAULT_DETECTOR,
-        counter_detector=control_chart.ID,
-        settings=settings.model_copy(update={"control_chart": chart}),
-    )
+    name = DEFAULT_COUNTER_DETECTOR
+    sweep = detector_of(name).sweep or Sweep(option="", values=())
+    judge = _judge(name, settings, sweep, None)
     first = max(len(with_counters) - SWEPT_TRIALS, 0)
     judged = replay(with_counters, judge=judge, choose=choose, first=first)
     if not judged:
         raise DataError("fewer than two runs have counters", place="--sweep", next_step="record runs with counters")
-    return tuple(point for effect in INJECTED_EFFECTS for point in _swept(_planted(judged, judge, effect, rng), effect))
+    planted = ((effect, _planted(judged, judge, effect, rng)) for effect in INJECTED_EFFECTS)
+    return tuple(point for effect, counters in planted for point in _swept(counters, effect, sweep))
 
 
-# Thresholds of the rules' confidence change.
-CONFIDENCE_CHANGES: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7)
+def _judge(name: str, settings: PolicySettings, sweep: Sweep, value: float | None) -> Judge:
+    section = getattr(settings, name).model_copy(update={sweep.option: value})
+    changed = settings.model_copy(update={name: section})
+    return Judge(detector=DEFAULT_DETECTOR, counter_detector=name, settings=changed)
 
 
 def sweep_labels(
@@ -124,24 +125,27 @@ def sweep_labels(
         (Baseline(runs=tuple(drawn[other] for other in good if other != index), source=BaselineSource.FILES), run)
         for index, run in enumerate(drawn)
     ]
+    return tuple(
+        _point(name, threshold, called, bad)
+        for name in COUNTER_DETECTORS
+        if (sweep := detector_of(name).sweep) is not None
+        for threshold, called in _called(name, sweep, settings, trials)
+    )
 
-    def judged(name: str, **section: object) -> list[Sequence[Finding]]:
-        judge = Judge(detector=DEFAULT_DETECTOR, counter_detector=name, settings=settings.model_copy(update=section))
+
+def _called(
+    name: str, sweep: Sweep, settings: PolicySettings, trials: Sequence[tuple[Baseline, Run]]
+) -> Iterator[tuple[float | None, list[bool]]]:
+    """Yield each value of the option, and whether the detector calls any counter of each run."""
+
+    def judged(value: float | None) -> list[Sequence[Finding]]:
+        judge = _judge(name, settings, sweep, value)
         return [judge(baseline, run) for baseline, run in trials]
 
-    charts = judged(
-        control_chart.ID, control_chart=settings.control_chart.model_copy(update={"violation_threshold": None})
-    )
-    points = []
-    for threshold in THRESHOLDS:
-        called = [any(_exceeds(one, threshold) for one in findings) for findings in charts]
-        points.append(_point(control_chart.ID, threshold, called, bad))
-    for threshold in CONFIDENCE_CHANGES:
-        rules = settings.rule_ensemble.model_copy(update={"confidence_change": threshold})
-        of_rules = judged(rule_ensemble.ID, rule_ensemble=rules)
-        called = [any(_exceeds(one, None) for one in findings) for findings in of_rules]
-        points.append(_point(rule_ensemble.ID, threshold, called, bad))
-    return tuple(points)
+    at_any_limit = judged(None) if sweep.is_limit else []
+    for value in sweep.values:
+        limit = value if sweep.is_limit else None
+        yield value, [any(_exceeds(one, limit) for one in findings) for findings in at_any_limit or judged(value)]
 
 
 def _exceeds(finding: Finding, threshold: float | None) -> bool:
@@ -170,9 +174,9 @@ def _planted(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np
     return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
 
-def _swept(planted: Floats, effect: float) -> Iterator[SweepPoint]:
+def _swept(planted: Floats, effect: float, sweep: Sweep) -> Iterator[SweepPoint]:
     ratio, own, is_planted = planted.T
-    for threshold in THRESHOLDS:
+    for threshold in sweep.values:
         called = ratio > (own if threshold is None else threshold)
         right = float((called * is_planted).sum())
         yield SweepPoint(

@@ -32,7 +32,6 @@ class Published:
     `of_benchmarks`, and in `of_runs` some.
     """
 
-    detector: str
     statistic: str
     of_benchmarks: float
     of_runs: float
@@ -56,7 +55,7 @@ class Published:
         return Evidence.of(
             key=evidence.key,
             metric=evidence.metric,
-            test=f"{self.detector}{BY_SAMPLE}",
+            test=f"{evidence.test}{BY_SAMPLE}",
             baseline=before,
             target=after,
             relative_change=(after.value - before.value) / usual,

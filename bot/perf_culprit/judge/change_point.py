@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.arrays import Floats
-from perf_culprit.judge.detector import Assessed, DetectorOptions, LimitRule
+from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions, LimitRule
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.run_values import run_values
@@ -28,15 +28,12 @@ from perf_culprit.stats.steps import (
     online_alarms,
 )
 
-ID: Final = "change_point"
-LIMIT: Final = LimitRule(spans_history=True)
-
 # Only alarms shortly before the target can suppress its own; twice the wait after an alarm is enough to see them.
 LOOKED_BACK: Final = 2 * REFRACTORY
 SHOWN_HASH: Final = 12
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
+def _detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     """Return one evidence per pair, in order. Only the series of one value per run counts, not the samples within."""
     evidence: dict[int, Evidence] = {}
     by_length: dict[int, dict[int, tuple[float, ...]]] = {}
@@ -113,7 +110,7 @@ def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: flo
     return Evidence.of(
         key=pair.key,
         metric=pair.metric,
-        test=ID,
+        test="change_point",
         baseline=before,
         target=after,
         relative_change=0.0 if after.value == before.value else relative(after.value, before.value),
@@ -139,3 +136,9 @@ def _side(values: Floats) -> Side:
         count=len(numbers),
         runs=len(numbers),
     )
+
+
+DETECTOR: Final = Detector(
+    detect=_detect,
+    limit=LimitRule(spans_history=True),
+)

@@ -12,7 +12,7 @@ from scipy import special
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.counter_samples import Prepared, cut_runs, prepare
-from perf_culprit.judge.detector import Assessed, DetectorOptions, LimitRule
+from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions, LimitRule, Sweep
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
 from perf_culprit.judge.metric_pairs import MetricPair
@@ -25,13 +25,6 @@ from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, b
 from perf_culprit.model.run import Benchmark, Metric, MetricKey
 from perf_culprit.stats.chart_limits import Chart, chance_of_excess, chart, excesses, shifted_ratios
 from perf_culprit.stats.power import POWER
-
-ID: Final = "control_chart"
-LIMIT: Final = LimitRule(
-    is_set=lambda policy: policy.control_chart.violation_threshold is not None,
-    is_published=lambda policy: policy.control_chart.is_published,
-    alarms=(0.06, 0.16),  # of ten and three runs: docs/evidence/control-chart.md#measured-rates
-)
 
 # scipy's p-value of Shapiro and Wilk is valid up to this number of samples.
 SHAPIRO_SAMPLES: Final = 5000
@@ -54,9 +47,9 @@ class Charted:
     medians: RunMedians
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
+def _detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     """Return one evidence per pair, in order; a call needs the engine's call and samples outside the limits."""
-    return assess(pairs, options, test=ID, describe=_describe)
+    return assess(pairs, options, test="control_chart", describe=_describe)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
@@ -80,7 +73,7 @@ def _description(pair: MetricPair, options: DetectorOptions) -> Description:
     )
 
 
-def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
+def _detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
     """Return one evidence per counter of each table, in order."""
     entries = [
         _assess(key, metric, obstacle, prepared, options)
@@ -139,7 +132,7 @@ def _assess(
     evidence = Evidence.of(
         key=key,
         metric=metric,
-        test=ID,
+        test="control_chart",
         baseline=baseline,
         target=target,
         relative_change=change,
@@ -259,3 +252,20 @@ def _side(samples: Floats, *, median: float, runs: int) -> Side:
         count=len(samples),
         runs=runs,
     )
+
+
+DETECTOR: Final = Detector(
+    detect=_detect,
+    detect_counters=_detect_counters,
+    limit=LimitRule(
+        is_set=lambda policy: policy.control_chart.violation_threshold is not None,
+        is_published=lambda policy: policy.control_chart.is_published,
+        alarms=(0.06, 0.16),  # of ten and three runs: docs/evidence/control-chart.md#measured-rates
+    ),
+    # None is the threshold from each counter's baseline runs.
+    sweep=Sweep(
+        option="violation_threshold",
+        values=(0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, None),
+        is_limit=True,
+    ),
+)

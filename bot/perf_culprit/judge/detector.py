@@ -1,8 +1,10 @@
-"""The interface of detectors: a module with an ID, and a function per kind of measurement that it judges."""
+"""A detector is a value of its module. It has a function per kind of measurement that it judges."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import cache
+from importlib import import_module
+from typing import NoReturn
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.counter_pairs import TablePair
@@ -51,25 +53,44 @@ class LimitRule:
     alarms: tuple[float, float] = (0.0, 0.0)
 
 
-class Detector(Protocol):
-    """A module of `bot/perf_culprit/judge/`: it describes the measurements, the policy judges.
+def _not_judged(measured: object, options: DetectorOptions) -> NoReturn:
+    raise TypeError(f"the detector does not judge {measured!r:.100} with {options!r:.100}")
 
-    A metric that it cannot judge has neither rate nor score, but a reason.
+
+def _no_remarks(tables: Sequence[TablePair], options: DetectorOptions) -> Sequence[Reason]:
+    del tables, options
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sweep:
+    """The values of a detector's `option` that an audit compares; `is_limit`: it only limits the score.
+
+    None leaves the option out.
     """
 
-    # Lower-case, as written in the configuration.
-    ID: str
+    option: str
+    values: tuple[float | None, ...]
+    is_limit: bool = False
 
 
-class BenchmarkDetector(Detector, Protocol):
-    """Judges the samples of benchmarks."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Detector:
+    """A detector describes the measurements; the policy judges.
 
-    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-        """Return one evidence per pair, in order."""
+    `detect` returns one evidence per pair, `detect_counters` one per counter of each table, in order. A metric that
+    cannot be judged has neither rate nor score, but a reason. `remarks` tell the reader how it judged counters.
+    """
+
+    detect: Callable[[Sequence[MetricPair], DetectorOptions], Assessed] = _not_judged
+    detect_counters: Callable[[Sequence[TablePair], DetectorOptions], list[Evidence]] = _not_judged
+    remarks: Callable[[Sequence[TablePair], DetectorOptions], Sequence[Reason]] = _no_remarks
+    limit: LimitRule = field(default_factory=LimitRule)
+    sweep: Sweep | None = None
 
 
-class CounterDetector(Detector, Protocol):
-    """Judges the series of counters."""
-
-    def detect_counters(self, tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
-        """Return one evidence per counter of each table (its `metrics`), in order."""
+@cache
+def detector_of(name: str) -> Detector:
+    """Return a declared detector. Its module is loaded only where it is used."""
+    detector: Detector = import_module(f"perf_culprit.judge.{name}").DETECTOR
+    return detector

@@ -16,8 +16,6 @@ from msgspec.structs import replace
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge.audit_counters import audit_counters, sweep_thresholds
-from perf_culprit.judge.detectors import DETECTORS
-from perf_culprit.judge.policy import DEFAULT_COUNTER_DETECTOR
 from perf_culprit.judge.recommendation import recommend
 from perf_culprit.judge.trials import (
     Choose,
@@ -32,7 +30,8 @@ from perf_culprit.judge.trials import (
 )
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import Audit, DetectorAudit, MetricLimit, NoiseSources, TrialKind
-from perf_culprit.model.finding import CALLED, DEFAULT_DETECTOR, QUIET
+from perf_culprit.model.detectors import BENCHMARK_DETECTORS, DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
+from perf_culprit.model.finding import CALLED, QUIET
 from perf_culprit.model.reason import AuditReason, Reason, because
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 from perf_culprit.stats.variance_components import VarianceComponents, variance_components
@@ -62,7 +61,7 @@ def audit(
     ones. `sweep`: also vary the threshold of control charts.
     """
     measured = [replace(run, counters=()) for run in runs if run.benchmarks]
-    chosen = tuple(detectors or DETECTORS)
+    chosen = tuple(detectors or BENCHMARK_DETECTORS)
     judges = {name: Judge(detector=name, counter_detector=counter_detector, settings=settings) for name in chosen}
     kind, judged = _judged(measured, judges, choose=choose, rng=rng) if measured else (TrialKind.STORED_RUNS, {})
     counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=MOST_TRIALS)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from perf_culprit.arrays import Floats
-from perf_culprit.judge.detector import Assessed, BenchmarkDetector, DetectorOptions
+from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
 from perf_culprit.judge.estimate import averaged, estimate
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
@@ -29,7 +29,7 @@ PRIOR_FREEDOM: Final = 2.0
 FEWEST_RUNS: Final = 3  # needed to show how counts differ between runs
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: BenchmarkDetector) -> Assessed:
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: Detector) -> Assessed:
     """Return one evidence per pair, in order; counts are judged here, all others by `detector`."""
     counted = [index for index, pair in enumerate(pairs) if _is_counted(pair)]
     if not counted:

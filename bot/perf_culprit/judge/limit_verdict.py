@@ -13,14 +13,14 @@ from msgspec import structs
 from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.detector import LimitRule
-from perf_culprit.judge.detectors import LIMIT_RULES
+from perf_culprit.judge.detector import LimitRule, detector_of
 from perf_culprit.judge.metric_pairs import some_of
 from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
 from perf_culprit.judge.run_medians import FEW_RUNS
 from perf_culprit.judge.verdict import Decided, level_of
-from perf_culprit.model.finding import PROVEN, QUIET, Drawn, Evidence, Finding, Level, Scale, Verdict
+from perf_culprit.model.detectors import Scale
+from perf_culprit.model.finding import PROVEN, QUIET, Drawn, Evidence, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
@@ -83,7 +83,7 @@ def decide_by_limit(
 
 
 def _rule(evidence: Evidence) -> LimitRule:
-    return LIMIT_RULES.get(evidence.test, LimitRule())
+    return LimitRule() if evidence.scale is None else detector_of(evidence.test).limit
 
 
 def _visible(evidence: Evidence) -> float | None:

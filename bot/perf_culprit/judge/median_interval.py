@@ -11,7 +11,7 @@ import numpy as np
 
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.by_sample import Published, SampleTest
-from perf_culprit.judge.detector import Assessed, DetectorOptions
+from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.judge.suite_units import SuiteUnits
@@ -28,12 +28,10 @@ from perf_culprit.stats.order_interval import (
 )
 from perf_culprit.stats.ragged import Ragged
 
-ID: Final = "median_interval"
 
-
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
+def _detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     """Return one evidence per pair, in order."""
-    return PUBLISHED.decide(assess(pairs, options, test=ID, describe=_describe), options)
+    return _PUBLISHED.decide(assess(pairs, options, test="median_interval", describe=_describe), options)
 
 
 def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorOptions) -> SampleTest | None:
@@ -49,7 +47,7 @@ def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorO
     )
 
 
-PUBLISHED: Final = Published(detector=ID, statistic=MEDIAN, of_benchmarks=0.30, of_runs=0.90, test=_by_sample)
+_PUBLISHED: Final = Published(statistic=MEDIAN, of_benchmarks=0.30, of_runs=0.90, test=_by_sample)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
@@ -110,3 +108,6 @@ def _finest(first: Floats, second: Floats) -> Floats:
 def _at_least(estimate: MedianEstimate, error: Floats) -> MedianEstimate:
     """Limit the error to at least half a step: a clock cannot tell closer medians apart (our choice)."""
     return MedianEstimate(estimate.median, np.maximum(estimate.error, error), estimate.degrees_of_freedom)
+
+
+DETECTOR: Final = Detector(detect=_detect)

@@ -14,8 +14,7 @@ from perf_culprit.judge.categories import CategoryChange, category_changes
 from perf_culprit.judge.common_machine import hardware_differences
 from perf_culprit.judge.conclusion import conclusion_of, is_flagged, reading_order, smallest_detectable, withdrawn
 from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
-from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, LIMIT_RULES
+from perf_culprit.judge.detector import DetectorOptions, detector_of
 from perf_culprit.judge.evidence_columns import EXACT
 from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
@@ -24,9 +23,9 @@ from perf_culprit.judge.new_level import settled
 from perf_culprit.judge.one_load import load_findings, load_notes
 from perf_culprit.judge.shapes import with_shapes
 from perf_culprit.judge.single_values import single_values
+from perf_culprit.model.detectors import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from perf_culprit.model.finding import (
     CALLED,
-    DEFAULT_DETECTOR,
     Acceptance,
     Baseline,
     BaselineSource,
@@ -41,7 +40,6 @@ from perf_culprit.model.run import HARNESS, Direction, Metric, MetricKey, Run
 
 __all__ = ["PolicySettings", "judge"]
 
-DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
 # Common shift of all benchmarks from which on the report mentions it.
 NOTABLE_SHIFT: Final = 0.01
 
@@ -75,7 +73,7 @@ def judge(
     if not baseline.runs:
         return _nothing_to_compare(baseline, new=pairing.new + counters.new)
     options = DetectorOptions(settings=settings, paired=baseline.source is BaselineSource.PAIRED)
-    assessed = exact_counts.detect(pairing.pairs, options, DETECTORS[detector])
+    assessed = exact_counts.detect(pairing.pairs, options, detector_of(detector))
     runs = None if options.paired else baseline.runs
     categories = category_changes(pairing.pairs, assessed.evidence, settings, runs=runs)
     inherits = options.paired or baseline.is_branched
@@ -87,13 +85,13 @@ def judge(
     notes += _beyond_notes(categories, findings, inherits=inherits)
     notes += chance_notes(findings)
     if counters.tables:
-        of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
+        of_tables = detector_of(counter_detector)
+        of_counters = of_tables.detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
         findings = [*findings, *judged, *load_findings(counters.tables)]
         notes += [*_published_notes(counter_detector, settings), *counters.notes, *chance_notes(judged)]
         notes += load_notes(counters.tables)
-        if counter_detector in COUNTER_REMARKS:
-            notes += COUNTER_REMARKS[counter_detector](counters.tables, options)
+        notes += of_tables.remarks(counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     if hardware:
         findings = [withdrawn(finding, hardware[0]) for finding in findings]
@@ -118,7 +116,7 @@ def judge(
 
 def _published_notes(detector: str, settings: PolicySettings) -> list[Reason]:
     """Report what share of unchanged counters the published method calls, if it judges."""
-    rule = LIMIT_RULES[detector]
+    rule = detector_of(detector).limit
     least, most = rule.alarms
     is_used = rule.is_published(settings)
     return [because(Remark.PUBLISHED_LIMIT, detector=detector, least=least, most=most)] if is_used else []

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.detector import DetectorOptions, LimitRule
+from perf_culprit.judge.detector import Detector, DetectorOptions, LimitRule, Sweep
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
 from perf_culprit.judge.one_load import load_as_cause, table_loads, without_load
@@ -25,12 +25,6 @@ from perf_culprit.model.finding import Evidence, Excess, RuleEvidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.model.run import Metric, MetricKey
 from perf_culprit.stats.unit_table import Tiers
-
-ID: Final = "rule_ensemble"
-LIMIT: Final = LimitRule(
-    is_published=lambda policy: policy.rule_ensemble.profile == "thesis",
-    alarms=(0.14, 0.90),  # by the runs' offsets: docs/evidence/rule-ensemble.md#the-thesis
-)
 
 # The settings that test counters without a rule.
 EQUAL_WIDTH: Final = "equal_width"
@@ -69,7 +63,7 @@ class _Ensemble:
         return bool(self.combined.score[counter] > self.combined.threshold[counter])
 
 
-def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
+def _detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
     """Return one evidence per counter of each table, in order. All tables are one system: rules join them."""
     return assess(tables, rule_options(options.settings.rule_ensemble), tiers=options.tiers)
 
@@ -184,7 +178,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     return Evidence.of(
         key=key,
         metric=metric,
-        test=ID,
+        test="rule_ensemble",
         baseline=baseline,
         target=target,
         relative_change=change,
@@ -231,7 +225,7 @@ def _doubts(made: _Ensemble) -> list[Reason]:
     return doubts
 
 
-def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
+def _remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
     """Report the runs that trained the models, so that readers can judge the result."""
     training = choose_training(tables, rule_options(options.settings.rule_ensemble))
     return [training_remark(training)] if training.runs else []
@@ -265,3 +259,14 @@ def change_of_medians(target: Side | None, baseline: Side | None) -> float | Non
 
 def finite(value: float) -> float:
     return float(np.nan_to_num(value))
+
+
+DETECTOR: Final = Detector(
+    detect_counters=_detect_counters,
+    remarks=_remarks,
+    limit=LimitRule(
+        is_published=lambda policy: policy.rule_ensemble.profile == "thesis",
+        alarms=(0.14, 0.90),  # by the runs' offsets: docs/evidence/rule-ensemble.md#the-thesis
+    ),
+    sweep=Sweep(option="confidence_change", values=(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7)),
+)

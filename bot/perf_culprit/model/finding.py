@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.detectors import SCALES, Scale
 from perf_culprit.model.json_files import decode, encode, written
 from perf_culprit.model.reason import Reason, Untested, VerdictReason
 from perf_culprit.model.run import (
@@ -225,24 +226,6 @@ class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     is_suspected: bool = False
     is_left_in: bool = False
     is_open: bool = False
-
-
-class Scale(StrEnum):
-    """A score is the share of samples outside limits, the share of models that vote, or the strength of a change."""
-
-    OUTSIDE = "outside"
-    VOTES = "votes"
-    STRENGTH = "strength"
-
-
-# The scale of each detector whose score has a limit: it decides how findings are worded and drawn.
-SCALES: Final[Mapping[str, Scale]] = {
-    "control_chart": Scale.OUTSIDE,
-    "rule_ensemble": Scale.VOTES,
-    "change_point": Scale.STRENGTH,
-}
-# The detector that the small print does not name.
-DEFAULT_DETECTOR: Final = "anova"
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

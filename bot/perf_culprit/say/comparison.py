@@ -6,7 +6,8 @@ from typing import Final
 
 from msgspec import structs
 
-from perf_culprit.model.finding import DEFAULT_DETECTOR, BaselineSource, Finding, RunChoice, Verdict
+from perf_culprit.model.detectors import DEFAULT_DETECTOR
+from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import structs
 
+from perf_culprit.model.detectors import Scale
 from perf_culprit.model.finding import (
     CALLED,
     Acceptance,
@@ -16,7 +17,6 @@ from perf_culprit.model.finding import (
     Evidence,
     Finding,
     Level,
-    Scale,
     Severity,
     Side,
     TradedChange,

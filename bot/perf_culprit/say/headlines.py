@@ -7,7 +7,8 @@ from enum import StrEnum
 from statistics import median
 from typing import Final
 
-from perf_culprit.model.finding import BaselineSource, Finding, Scale, Severity, Verdict
+from perf_culprit.model.detectors import Scale
+from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdict
 from perf_culprit.model.reason import Remark, Untested, VerdictReason
 from perf_culprit.model.report import Answer, BudgetState, Conclusion, Report
 from perf_culprit.model.run import Cost, Direction, Metric

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from perf_culprit.model.count import BENCHMARK
-from perf_culprit.model.finding import PROVEN, QUIET, Finding, Level, Scale, Severity, Verdict
+from perf_culprit.model.detectors import Scale
+from perf_culprit.model.finding import PROVEN, QUIET, Finding, Level, Severity, Verdict
 from perf_culprit.model.reason import VerdictReason
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, MetricKey

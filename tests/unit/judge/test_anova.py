@@ -20,7 +20,7 @@ SEED = 11
 
 def evidence(target: Run, *runs: Run) -> Sequence[Evidence]:
     pairs = pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
-    return anova.detect(pairs, DetectorOptions()).evidence
+    return anova.DETECTOR.detect(pairs, DetectorOptions()).evidence
 
 
 def one(target: Sequence[float], *runs: Sequence[float], metric: Metric = TIME) -> Evidence:

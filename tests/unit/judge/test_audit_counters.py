@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
-from perf_culprit.judge import anova
+from perf_culprit.judge import audit_counters
 from perf_culprit.judge.audit_counters import sweep_labels, sweep_thresholds
 from perf_culprit.judge.detector_audit import audit
-from perf_culprit.judge.detectors import COUNTER_DETECTORS
 from perf_culprit.model.accuracy import Audit, CounterAudit
 from perf_culprit.model.reason import AuditReason
 from perf_culprit.model.run import Run
@@ -34,13 +33,13 @@ def history(count: int, *, shifted: tuple[int, ...] = (), counters: int = 6) -> 
 def audited(runs: list[Run]) -> Audit:
     """The audit with one detector for benchmarks, if there are any. test_detector_audit.py audits those."""
     rng = np.random.default_rng(SEED)
-    return audit(runs, settings=PolicySettings(), rng=rng, choose=baseline_then, detectors={"anova": anova})
+    return audit(runs, settings=PolicySettings(), rng=rng, choose=baseline_then, detectors=["anova"])
 
 
 @pytest.fixture
 def _chart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the rules, which learn again for each run and each injected change, from tests of the chart alone."""
-    monkeypatch.delitem(COUNTER_DETECTORS, "rule_ensemble")
+    monkeypatch.setattr(audit_counters, "COUNTER_DETECTORS", ("control_chart",))
 
 
 def by_name(result: Audit, name: str) -> CounterAudit:

@@ -45,7 +45,7 @@ def judged(history: Sequence[Run], settings: PolicySettings = SETTINGS) -> Findi
 
 def evidence_of(history: Sequence[Run]) -> Evidence:
     baseline = Baseline(runs=tuple(history[:-1]), source=BaselineSource.HISTORY)
-    (evidence,) = change_point.detect(pair_metrics(baseline, history[-1]).pairs, DetectorOptions()).evidence
+    (evidence,) = change_point.DETECTOR.detect(pair_metrics(baseline, history[-1]).pairs, DetectorOptions()).evidence
     return evidence
 
 

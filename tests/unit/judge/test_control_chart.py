@@ -27,11 +27,11 @@ SETTINGS = PolicySettings()
 
 
 def of_counters(target: Run, *baseline: Run, options: DetectorOptions = OPTIONS) -> list[Evidence]:
-    return control_chart.detect_counters(pair_counters(stored(*baseline), target).tables, options)
+    return control_chart.DETECTOR.detect_counters(pair_counters(stored(*baseline), target).tables, options)
 
 
 def of_benchmarks(target: Run, *baseline: Run, options: DetectorOptions = OPTIONS) -> Sequence[Evidence]:
-    return control_chart.detect(pair_metrics(stored(*baseline), target).pairs, options).evidence
+    return control_chart.DETECTOR.detect(pair_metrics(stored(*baseline), target).pairs, options).evidence
 
 
 def judged(target: Run, *baseline: Run, settings: PolicySettings = SETTINGS) -> Judgement:

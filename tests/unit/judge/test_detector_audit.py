@@ -11,10 +11,10 @@ from scipy import stats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge.detector_audit import audit, noise_sources
-from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.trials import PLANTED, Judge, replay, split_trials
 from perf_culprit.model.accuracy import Audit, TrialKind
+from perf_culprit.model.detectors import BENCHMARK_DETECTORS
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.reason import AuditReason
 from perf_culprit.model.run import Environment, Metric, Run
@@ -65,7 +65,7 @@ def quiet_histories() -> list[list[Run]]:
 
 
 @pytest.mark.slow  # ninety judgements per detector: a rate needs trials
-@pytest.mark.parametrize("detector", DETECTORS)
+@pytest.mark.parametrize("detector", BENCHMARK_DETECTORS)
 def test_a_a_false_alarms_hold_the_stated_rate(detector: str) -> None:
     alarms, trials = 0, 0
     for target, *earlier in quiet_histories():

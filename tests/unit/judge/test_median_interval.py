@@ -20,7 +20,7 @@ def one(target: Sequence[float], baseline: Sequence[float]) -> Evidence:
     """The evidence on paired sides with one process per sample."""
     side = Baseline(runs=(run_of([baseline], processes=True),), source=BaselineSource.PAIRED)
     pairs = pair_metrics(side, run_of([target], processes=True)).pairs
-    return median_interval.detect(pairs, DetectorOptions(paired=True)).evidence[0]
+    return median_interval.DETECTOR.detect(pairs, DetectorOptions(paired=True)).evidence[0]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ def busy(seed: int, *, load: float) -> Run:
 
 
 def evidence_of(target: Run, *baseline: Run) -> Evidence:
-    (evidence,) = control_chart.detect_counters(pair_counters(stored(*baseline), target).tables, DetectorOptions())
+    (evidence,) = control_chart.DETECTOR.detect_counters(
+        pair_counters(stored(*baseline), target).tables, DetectorOptions()
+    )
     return evidence
 
 

@@ -12,8 +12,9 @@ from msgspec import structs
 from perf_culprit.config.policy_settings import CATEGORIES, BenchmarkConfig, LevelsConfig, PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge.conclusion import conclusion_of
-from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
+from perf_culprit.judge.detector import Detector, detector_of
 from perf_culprit.judge.policy import judge
+from perf_culprit.model.detectors import DECLARED, DeclaredDetector, detector_page
 from perf_culprit.model.finding import (
     Acceptance,
     Baseline,
@@ -424,10 +425,13 @@ def test_measuring_nothing_is_an_error() -> None:
         compare(around(5), Run(benchmarks=()))
 
 
-def test_every_detector_states_its_own_id_and_has_a_page() -> None:
-    for name, detector in (DETECTORS | COUNTER_DETECTORS).items():
-        assert name == detector.ID
-        assert (DOCS / "detectors" / f"{name.replace('_', '-')}.md").is_file()
+@pytest.mark.parametrize("declared", DECLARED, ids=lambda declared: declared.name)
+def test_a_detector_judges_what_it_declares_and_has_a_page(declared: DeclaredDetector) -> None:
+    made, nothing = detector_of(declared.name), Detector()
+    assert (made.detect is not nothing.detect) == declared.of_benchmarks
+    assert (made.detect_counters is not nothing.detect_counters) == declared.of_counters
+    assert (made.limit != nothing.limit) == (declared.scale is not None)
+    assert (DOCS / detector_page(declared.name)).is_file()
 
 
 @pytest.mark.parametrize(

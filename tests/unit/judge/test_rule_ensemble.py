@@ -11,10 +11,8 @@ from scipy import stats
 
 from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings, RuleEnsembleConfig
-from perf_culprit.judge import rule_ensemble
 from perf_culprit.judge.counter_pairs import pair_counters
-from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.detectors import COUNTER_DETECTORS
+from perf_culprit.judge.detector import DetectorOptions, detector_of
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.rule_ensemble import assess
 from perf_culprit.judge.rule_options import RuleOptions, rule_options
@@ -85,10 +83,10 @@ def test_it_is_registered_and_takes_its_options_from_the_detectors() -> None:
     tables = pair_counters(
         Baseline(runs=tuple(good_runs(rng, 4)), source=BaselineSource.HISTORY), with_shift(rng, 1, 1.1)
     ).tables
-    detector = COUNTER_DETECTORS[rule_ensemble.ID]
-    assert flagged(detector.detect_counters(tables, DetectorOptions())) == ["c1"]
+    ensemble = detector_of("rule_ensemble")
+    assert flagged(ensemble.detect_counters(tables, DetectorOptions())) == ["c1"]
     deaf = DetectorOptions(settings=PolicySettings(rule_ensemble=RuleEnsembleConfig(confidence_change=0.999)))
-    assert flagged(detector.detect_counters(tables, deaf)) == []
+    assert flagged(ensemble.detect_counters(tables, deaf)) == []
 
 
 def test_methods_4_7_the_report_ranks_by_votes_then_by_time_in_violation() -> None:
@@ -100,7 +98,7 @@ def test_methods_4_7_the_report_ranks_by_votes_then_by_time_in_violation() -> No
     judgement = judge(
         Baseline(runs=runs, source=BaselineSource.HISTORY),
         counter_run(counter_table(values)),
-        counter_detector=rule_ensemble.ID,
+        counter_detector="rule_ensemble",
         settings=PolicySettings(),
     )
     regressions = [finding for finding in judgement.findings if finding.verdict is Verdict.REGRESSION]
