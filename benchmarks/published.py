@@ -20,7 +20,7 @@ from perf_culprit.explain.ranking import distance_score
 from perf_culprit.model.bisection import Engine, SearchSettings
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
 from perf_culprit.search.search import Search
-from perf_culprit.simulate.studies import level
+from perf_culprit.simulate.studies import level_among
 from perf_culprit.stats.chart_limits import Violations, control_limits, threshold, violations
 from perf_culprit.stats.density import idle_boundary, shape_of
 from perf_culprit.stats.discretise import equal_width_scale, three_level_scale
@@ -217,8 +217,8 @@ def widths() -> str:
 def score() -> str:
     """The score of a configuration with 46% CPU, 5.61 s and $10, and the levels of four utilisations."""
     bounds = (0.3, 0.6, 0.75)
-    levels = ", ".join(f"{level(use, bounds):g}" for use in (0.2, 0.46, 0.7, 0.9))
-    return f"levels of 20, 46, 70 and 90% CPU: {levels}; score {5.61 * level(0.46, bounds) * 10:.2f}"
+    levels = ", ".join(f"{level_among(use, bounds):g}" for use in (0.2, 0.46, 0.7, 0.9))
+    return f"levels of 20, 46, 70 and 90% CPU: {levels}; score {5.61 * level_among(0.46, bounds) * 10:.2f}"
 
 
 def confidence() -> str:

@@ -5,6 +5,8 @@ Nothing depends on it. The command line shows it for commands that take long.
 
 from collections.abc import Callable
 
+Say = Callable[[str], None]  # receives messages about the progress
+
 _listeners: list[Callable[[str], None]] = []
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Never
 import pytest
 from msgspec.structs import replace
 
-from perf_culprit.github.host import marker
+from perf_culprit.github.host import comment_marker
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Conclusion, encode_report
 from tests.support import reports
@@ -163,9 +163,9 @@ def test_ten_thousand_findings_fit_a_comment(scene: Scene) -> None:
 def test_the_comment_and_the_artifact_are_found_on_the_third_page(scene: Scene) -> None:
     publishing = JOBS["publish"](scene)
     for number in range(230):
-        scene.fake.state.add_comment(issue=MALLORY_PULL, author="octocat", body=f"{marker('default')} {number}")
+        scene.fake.state.add_comment(issue=MALLORY_PULL, author="octocat", body=f"{comment_marker('default')} {number}")
         scene.fake.state.add_artifact(name=f"other-{number}", run_id=55, head_sha=scene.head, zip_bytes=b"")
-    last = scene.fake.state.add_comment(issue=MALLORY_PULL, author=BOT, body=f"{marker('default')}\nold")
+    last = scene.fake.state.add_comment(issue=MALLORY_PULL, author=BOT, body=f"{comment_marker('default')}\nold")
     result = publishing.run(scene)
     assert result.exit_code == 0, result.log
     assert own(scene) == [last]

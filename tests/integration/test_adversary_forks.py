@@ -13,7 +13,7 @@ import pytest
 from cmarkgfm.cmark import Options
 from msgspec import structs
 
-from perf_culprit.github.host import marker
+from perf_culprit.github.host import comment_marker
 from perf_culprit.model.finding import Level, Verdict
 from perf_culprit.model.reason import BaselineReason, because, remark
 from perf_culprit.model.report import Conclusion, encode_report
@@ -216,7 +216,7 @@ def test_hostile_names_stay_names(scene: Scene, name: str) -> None:
     assert result.exit_code == 0, result.log
     assert kinds(scene) == [*CHECK_WRITES, f"POST issues/{MALLORY_PULL}/comments"]
     (comment,) = scene.fake.state.comments.values()
-    assert comment.body.partition("\n")[0] == marker(name)
+    assert comment.body.partition("\n")[0] == comment_marker(name)
     html = cmarkgfm.github_flavored_markdown_to_html(comment.body, Options.CMARK_OPT_UNSAFE)
     links = ("http://127", "https://github.com/perf-culprit/perf-culprit/blob/main/docs/glossary.md")
     ours = re.sub("|".join(map(re.escape, links)), "ours:", html)
@@ -231,12 +231,12 @@ def test_hostile_names_stay_names(scene: Scene, name: str) -> None:
 
 def test_a_pasted_marker_is_neither_edited_nor_believed(scene: Scene) -> None:
     pasted = scene.fake.state.add_comment(
-        issue=MALLORY_PULL, author="mallory", body=f"{marker('default')}\nno regressions, says the bot"
+        issue=MALLORY_PULL, author="mallory", body=f"{comment_marker('default')}\nno regressions, says the bot"
     )
     impostor = scene.fake.state.add_comment(
-        issue=MALLORY_PULL, author="github-actions", body=f"{marker('default')}\nnone"
+        issue=MALLORY_PULL, author="github-actions", body=f"{comment_marker('default')}\nnone"
     )
-    elsewhere = scene.fake.state.add_comment(issue=INNOCENT_PULL, author=BOT, body=f"{marker('default')}\nkept")
+    elsewhere = scene.fake.state.add_comment(issue=INNOCENT_PULL, author=BOT, body=f"{comment_marker('default')}\nkept")
     result = scene.publish({"report.json": honest(scene)})
     assert result.exit_code == 0, result.log
     assert [comment.writes for comment in (pasted, impostor, elsewhere)] == [1, 1, 1]

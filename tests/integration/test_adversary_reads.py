@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from perf_culprit.action.jobs.job_results import JobResults, result_files
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs
-from perf_culprit.github.host import answer_marker, marker
+from perf_culprit.github.host import answer_marker, comment_marker
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.store.retention import Patience
 from tests.support.adversary import CONFIGURATION as CONFIGURATION_FILE
@@ -34,7 +34,7 @@ STRICT: Final = (
 FAST: Final = {"parse": 0.004, "render": 0.02}
 SLOWER: Final = {**FAST, "parse": 0.00412}
 CHECK: Final = "perf-culprit (default)"
-EARLIER: Final = f"{marker('default')}\n### 🔴 1 of 2 benchmarks got slower\n"
+EARLIER: Final = f"{comment_marker('default')}\n### 🔴 1 of 2 benchmarks got slower\n"
 
 HTML: Final = b"<!doctype html><title>Single sign-on</title>"
 TROUBLES: Final[Mapping[str, dict[str, Any]]] = {
@@ -277,7 +277,7 @@ def test_the_check_says_that_the_configuration_could_not_be_read(scene: Scene, t
     assert "could not read the configuration" in result.summary
     ours, _ = earlier_comments(scene)
     mark, line, *rest = [line for line in ours.body.splitlines() if line]
-    assert (mark, rest) == (marker("default"), ["### 🔴 1 of 2 benchmarks got slower"])
+    assert (mark, rest) == (comment_marker("default"), ["### 🔴 1 of 2 benchmarks got slower"])
     assert line.startswith(f"> ⚠️ **Not judged:** `{scene.head[:7]}` (could not read the configuration, [")
 
 

@@ -13,7 +13,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs
 from perf_culprit.flows.record import record_run
 from perf_culprit.github import client
-from perf_culprit.github.host import marker
+from perf_culprit.github.host import comment_marker
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import encode_report
 from perf_culprit.model.run import MOST_COMPONENTS
@@ -191,7 +191,7 @@ def failed(scene: Scene, conclusion: str = "failure") -> str:
 
 def test_a_failed_measurement_fails_the_check_and_marks_the_comment(scene: Scene) -> None:
     earlier = scene.fake.state.add_comment(
-        issue=MALLORY_PULL, author=BOT, body=f"{marker('default')}\n### 🟢 No change seen\n"
+        issue=MALLORY_PULL, author=BOT, body=f"{comment_marker('default')}\n### 🟢 No change seen\n"
     )
     answer = scene.fake.state.add_comment(
         issue=MALLORY_PULL, author=BOT, body="<!-- perf-culprit:v1:answer:3 -->\nBisected."
@@ -200,7 +200,7 @@ def test_a_failed_measurement_fails_the_check_and_marks_the_comment(scene: Scene
         assert "Not measured" in failed(scene)
     assert check_conclusions(scene) == ["failure", "failure"]
     mark, line, *rest = [line for line in earlier.body.splitlines() if line]
-    assert mark == marker("default")
+    assert mark == comment_marker("default")
     assert line.startswith(f"> ⚠️ **Not measured:** `{scene.head[:7]}` (the measuring run failed, [")
     assert rest == ["### 🟢 No change seen"]
     assert answer.writes == 1

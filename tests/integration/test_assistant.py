@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from perf_culprit.cli.entry import main
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.git.command import Remote
-from perf_culprit.github.host import marker
+from perf_culprit.github.host import comment_marker
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
 from perf_culprit.store.opening import open_git_branch
 from tests.support.assistant_client import Assistant, assistant
@@ -183,7 +183,7 @@ def test_a_comparison_is_paged_and_explained(reader: Assistant) -> None:
 
 def test_a_pull_requests_comment_is_the_bots_own(fake: FakeGitHub, repository: Path) -> None:
     for author in ("mallory", BOT):
-        fake.state.add_comment(issue=7, author=author, body=f"{marker('default')}\n### by {author}\n{EVIL}")
+        fake.state.add_comment(issue=7, author=author, body=f"{comment_marker('default')}\n### by {author}\n{EVIL}")
     surroundings = {"GITHUB_API_URL": fake.api_url, "GITHUB_TOKEN": BOT_TOKEN, "GITHUB_REPOSITORY": "octocat/hello"}
     with assistant(repository, environment={**surroundings, "PERF_CULPRIT_BOT_LOGIN": BOT}) as session:
         lines = session.call("report", pull_request=7)["untrusted"]["comment"]

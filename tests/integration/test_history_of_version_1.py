@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from perf_culprit import git
-from perf_culprit.config.database_url import VARIABLE, parse_database
+from perf_culprit.config.database_url import HISTORY_URL, parse_database
 from perf_culprit.store.opening import open_git_branch, open_sql
 from perf_culprit.store.protocol import Store, StoredRun
 from tests.support import postgresql
@@ -67,7 +67,7 @@ def mainline(
     run_git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
     if url:
         run_git(bare, "update-ref", "-d", "refs/heads/perf-history")
-        monkeypatch.setenv(VARIABLE, url)
+        monkeypatch.setenv(HISTORY_URL, url)
     recorded = Recorded(folder=bare.parent, levels=github["levels"], commits=list(github["levels"]))
     with open_mainline(recorded, tmp_path, monkeypatch, capsys) as opened:
         state = opened.fake.state
@@ -80,7 +80,7 @@ def mainline(
 
 @contextmanager
 def history_of(mainline: Mainline) -> Iterator[Store]:
-    url = os.environ.get(VARIABLE)
+    url = os.environ.get(HISTORY_URL)
     branch = git.Remote(url=str(mainline.bare))
     with open_sql(parse_database(url, with_secret=True)) if url else open_git_branch(branch) as history:
         yield history

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from perf_culprit.errors import InfrastructureError
-from perf_culprit.github.host import marker
+from perf_culprit.github.host import comment_marker
 from perf_culprit.github.posting import upsert_comment
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault
@@ -14,7 +14,7 @@ from tests.support.fake_github.state import BOT, Comment
 
 NUMBER = 7
 SUITE = "default"
-MARK = marker(SUITE)
+MARK = comment_marker(SUITE)
 BODY = f"{MARK}\n### 🔴 2 of 148 benchmarks got slower"
 POST = r"POST .*/comments"
 PATCH = r"PATCH .*/comments/\d+"
@@ -41,12 +41,12 @@ def test_posts_when_there_is_none(fake: FakeGitHub) -> None:
 def test_puts_the_marker_first_where_the_text_lacks_it(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
     upsert_comment(client, number=NUMBER, mark=MARK, body="text")
-    assert comments_of(fake)[0].body == f"{marker(SUITE)}\ntext"
+    assert comments_of(fake)[0].body == f"{comment_marker(SUITE)}\ntext"
 
 
 def test_edits_its_own_on_the_third_page(fake: FakeGitHub) -> None:
     add_strangers(fake, 205)
-    own = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{marker(SUITE)}\nold")
+    own = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{comment_marker(SUITE)}\nold")
     add_strangers(fake, 3)
     client, _ = connected(fake)
     upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
@@ -65,12 +65,12 @@ def test_writes_nothing_when_nothing_changed(fake: FakeGitHub) -> None:
 def test_each_suite_has_its_own(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
     for suite in ("default", "Default", "großes Bündel", "a--b", "a-b"):
-        upsert_comment(client, number=NUMBER, mark=marker(suite), body=f"about {suite}")
+        upsert_comment(client, number=NUMBER, mark=comment_marker(suite), body=f"about {suite}")
     assert len(comments_of(fake)) == 5
 
 
 def test_leaves_a_strangers_copy_of_the_marker_alone(fake: FakeGitHub) -> None:
-    spoof = fake.state.add_comment(issue=NUMBER, author="mallory", body=f"{marker(SUITE)}\n### 🟢 all fine")
+    spoof = fake.state.add_comment(issue=NUMBER, author="mallory", body=f"{comment_marker(SUITE)}\n### 🟢 all fine")
     client, _ = connected(fake)
     upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert spoof.body.endswith("all fine")
@@ -78,7 +78,7 @@ def test_leaves_a_strangers_copy_of_the_marker_alone(fake: FakeGitHub) -> None:
 
 
 def test_leaves_its_own_quotation_of_the_marker_alone(fake: FakeGitHub) -> None:
-    other = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"see {marker(SUITE)}")
+    other = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"see {comment_marker(SUITE)}")
     client, _ = connected(fake)
     upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert len(comments_of(fake)) == 2
@@ -96,7 +96,7 @@ def test_reads_comments_of_authors_with_any_login(fake: FakeGitHub) -> None:
 def test_keeps_the_oldest_of_duplicates(fake: FakeGitHub) -> None:
     oldest = fake.state.add_comment(issue=NUMBER, author=BOT, body=BODY)
     fake.state.add_comment(issue=NUMBER, author=BOT, body=BODY)
-    fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{marker(SUITE)}\nthird")
+    fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{comment_marker(SUITE)}\nthird")
     client, _ = connected(fake)
     upsert_comment(client, number=NUMBER, mark=MARK, body="new")
     assert comments_of(fake) == [oldest]
@@ -163,7 +163,7 @@ def test_gives_up_after_three_posts(fake: FakeGitHub) -> None:
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_edit_survives_server_errors(fake: FakeGitHub, status: int) -> None:
-    own = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{marker(SUITE)}\nold")
+    own = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{comment_marker(SUITE)}\nold")
     fake.faults.append(Fault(request=PATCH, status=status, times=2))
     client, _ = connected(fake)
     upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
@@ -184,7 +184,7 @@ def test_waits_out_a_rate_limit(
     fake: FakeGitHub, fault: dict[str, Any], *, wait_seconds: float, request_pattern: str
 ) -> None:
     if request_pattern == PATCH:
-        fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{marker(SUITE)}\nold")
+        fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{comment_marker(SUITE)}\nold")
     fake.faults.append(Fault(request=request_pattern, message=SECONDARY_LIMIT, **fault))
     client, waits = connected(fake)
     upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)

@@ -4,7 +4,7 @@ import pytest
 
 from perf_culprit.errors import InfrastructureError
 from perf_culprit.github.host import PullRequest, PullRequestSearch
-from perf_culprit.github.pull_requests import find_pull_request, is_current
+from perf_culprit.github.pull_requests import find_pull_request, has_judged_head
 from tests.support import webhooks
 from tests.support.fake_github import state
 from tests.support.fake_github.clients import connected
@@ -121,6 +121,6 @@ def test_notices_that_the_head_moved_before_posting(fake: FakeGitHub) -> None:
     pull = add_pull(fake)
     client, _ = connected(fake)
     (result,) = search(fake).pull_requests
-    assert is_current(client, result)
+    assert has_judged_head(client, result)
     pull.head_sha = "d" * 40
-    assert not is_current(client, result)
+    assert not has_judged_head(client, result)

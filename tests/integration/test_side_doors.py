@@ -15,7 +15,7 @@ from perf_culprit.cli.entry import main
 from perf_culprit.config.database_url import parse_database
 from perf_culprit.errors import UsageError
 from perf_culprit.github.host import suite_id
-from perf_culprit.mcp.tools import Place, Reading
+from perf_culprit.mcp.tools import Reading, Workspace
 from perf_culprit.model.finding import Level, Verdict
 from perf_culprit.model.report import Conclusion, encode_report
 from perf_culprit.model.run_file import encode_run
@@ -169,7 +169,7 @@ def test_wanted_a_database_outside_the_repository_by_a_configuration_got_refused
     assert main(["changes", "--repo", "."]) == 2
     assert "lies outside" in capsys.readouterr().err
     with pytest.raises(UsageError, match="lies outside"):
-        anyio.run(Reading(Place(root=tmp_path / "code", scratch=tmp_path)).benchmarks)
+        anyio.run(Reading(Workspace(root=tmp_path / "code", scratch=tmp_path)).benchmarks)
     assert (tmp_path / "private.db").read_bytes() == before
 
 

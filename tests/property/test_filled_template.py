@@ -8,7 +8,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from perf_culprit.init.filled_template import ESCAPED, START
+from perf_culprit.init.filled_template import ESCAPED, EXPRESSION_START
 from perf_culprit.init.workflow_files import OURS, Choice, new_files
 
 CHECKOUT: Final = "actions/checkout"
@@ -20,7 +20,7 @@ STEPS = st.lists(st.fixed_dictionaries({"uses": TEXTS, "with": st.dictionaries(T
 def escaped(value: Any) -> Any:
     if isinstance(value, dict):
         return {escaped(key): escaped(inner) for key, inner in value.items()}
-    return [escaped(one) for one in value] if isinstance(value, list) else value.replace(START, ESCAPED)
+    return [escaped(one) for one in value] if isinstance(value, list) else value.replace(EXPRESSION_START, ESCAPED)
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -36,7 +36,7 @@ def test_values_are_put_in_as_they_are(
     (job,) = [one for name, one in files["perf"]["jobs"].items() if name not in ("report", "command")]
     assert job["services"] == escaped(services)
     # Our own expressions: the head of a pull request, or that a failed measurement is reported.
-    assert str(job).replace(ESCAPED, "").count(START) == 1
+    assert str(job).replace(ESCAPED, "").count(EXPRESSION_START) == 1
     if split:
         assert job["steps"][1 : 1 + len(steps)] == escaped(steps)
         assert files["perf-culprit"]["bisect"] == {"run": run, "build": build}

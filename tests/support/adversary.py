@@ -155,8 +155,8 @@ def open_scene(
 
     `configuration`: commit it on top of main, as `configure` does. It is made once for all scenes.
     """
-    assert client.connect.__kwdefaults__ is not None
-    monkeypatch.setitem(client.connect.__kwdefaults__, "sleep", lambda _: None)
+    assert client.create_client.__kwdefaults__ is not None
+    monkeypatch.setitem(client.create_client.__kwdefaults__, "sleep", lambda _: None)
     served, commits = _served(configuration)
     bare = Path(shutil.copytree(served, folder / "served.git"))
     workspace = folder / "workspace"

@@ -69,7 +69,7 @@ def _disturbed(scene: Scene, job: Job, fault: str, plan: Fault, *, is_git: bool)
             # After half an answer, git waits for the other half.
             patch.setattr(command, "NETWORK_TIMEOUT_SECONDS", GIT_PATIENCE_S if fault == "time-out" else GIT_LIMIT_S)
         elif fault == "time-out":
-            patch.setitem(client.connect.__kwdefaults__, "timeout_seconds", PATIENCE_S)  # type: ignore[arg-type]  # it has some
+            patch.setitem(client.create_client.__kwdefaults__, "timeout_seconds", PATIENCE_S)  # type: ignore[arg-type]  # it has some
         result = job.run(scene)
     scene.fake.wait_for_git()
     scene.assert_no_secret(result)

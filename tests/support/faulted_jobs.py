@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from perf_culprit.git.objects import remove_kept
 from perf_culprit.github import client
-from perf_culprit.github.host import marker
+from perf_culprit.github.host import comment_marker
 from perf_culprit.model.bisection import Result
 from perf_culprit.model.bisection_files import decode_request, decode_stored
 from perf_culprit.model.dispatch import BisectJobResult
@@ -90,7 +90,7 @@ def publish(scene: Scene) -> Job:
     def right(scene: Scene, earlier: int) -> None:
         (comment,) = own(scene)
         assert comment.issue == MALLORY_PULL
-        assert comment.body.startswith(marker("default"))
+        assert comment.body.startswith(comment_marker("default"))
         checked(scene, earlier, conclusion="neutral")
         assert stored(scene) == []
 

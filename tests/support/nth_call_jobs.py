@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from perf_culprit.config.database_url import VARIABLE
+from perf_culprit.config.database_url import HISTORY_URL
 from tests.support.adversary import Scene
 from tests.support.fault_table import note_figures
 from tests.support.faulted_jobs import JOBS, Before, Job, outcome
@@ -20,7 +20,7 @@ def wrong_job_cells(scene: Scene, name: str, calls: Calls, database: Database | 
     """Return the wrong cells of the named job's table: each chosen call, with a fault in turn."""
     scene.runner.fetch_from_folder()
     if database:
-        scene.runner.monkeypatch.setenv(VARIABLE, database.url)
+        scene.runner.monkeypatch.setenv(HISTORY_URL, database.url)
         scene.database = database.files
     job = JOBS[name](scene)
     before = Before(scene)

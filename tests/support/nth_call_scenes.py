@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from perf_culprit.cli import verbs  # noqa: F401 - imported here, not once more in each child
 from perf_culprit.cli.entry import main
-from perf_culprit.config.database_url import VARIABLE
+from perf_culprit.config.database_url import HISTORY_URL
 from tests.support import history_check, postgresql
 from tests.support.fault_table import note_figures
 from tests.support.git_repository import init_repository, run_git
@@ -130,7 +130,7 @@ class Place:
             os.environ |= {"TMPDIR": str(self.temporary), COUNTER: str(self.work / "counter")}
             tempfile.tempdir = str(self.temporary)
             if self.database:
-                os.environ[VARIABLE] = self.database.url
+                os.environ[HISTORY_URL] = self.database.url
             return main([*arguments])
 
         return action

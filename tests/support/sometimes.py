@@ -57,7 +57,7 @@ def _waits(_: Any, response: Any = None) -> bool:
 
 # States that a call tells of: its module, its name, and whether these arguments are that state.
 CALLS: Final[Mapping[str, tuple[str, str, Callable[..., bool]]]] = {
-    "a partial download, fetched again": ("github.workflow_runs", "fetch", lambda *_, **options: "attempts" in options),
+    "a partial download, fetched again": ("github.workflow_runs", "fetch_zip", lambda *_, **named: "attempts" in named),
     "a rate limit that was waited for": ("github.client", "PatientRetry.sleep", _waits),
     "a lost answer of a post, looked for": ("github.posting", "look_again", lambda *_: True),
     "a dispatch that nobody sent": ("dispatch.controller", "_Event._take_over", lambda *_: True),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from perf_culprit.config.database_url import VARIABLE, parse_database
+from perf_culprit.config.database_url import HISTORY_URL, parse_database
 from perf_culprit.config.reader import parse_config, with_database
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, ConfigError, UsageError
@@ -62,8 +62,8 @@ def test_a_secret_in_a_file_or_an_option_is_refused_and_not_repeated(url: str) -
 @pytest.mark.parametrize("text", [f"https://ada:{QUOTED}@example.org/x.git", f"postgresql://a:{SECRET}@h/x", QUOTED])
 def test_a_variable_that_names_no_database_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(BotError) as caught:
-        with_database(Config(), environ={VARIABLE: text})
-    assert VARIABLE in str(caught.value)
+        with_database(Config(), environ={HISTORY_URL: text})
+    assert HISTORY_URL in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
@@ -83,7 +83,7 @@ def test_the_secret_goes_only_to_its_own_place(
     filed: str | None, option: str | None, expected: str | None, password: str | None
 ) -> None:
     config = parse_config(f"history: {filed}".encode() if filed else b"", place="x.yml")
-    url = with_database(config, environ={VARIABLE: WITH_SECRET}, option=option).history.url
+    url = with_database(config, environ={HISTORY_URL: WITH_SECRET}, option=option).history.url
     assert (url and url.shown, url and url.password) == (expected and parse_database(expected).shown, password)
     assert "s3cret" not in repr(url)
 

@@ -12,7 +12,7 @@ from perf_culprit.cli.entry import main
 from perf_culprit.init.benchmark_tools import suggestions
 from perf_culprit.init.command_lines import bencher_command, measuring_tool
 from perf_culprit.init.existing_workflows import suites
-from perf_culprit.init.introduction import suite_names
+from perf_culprit.init.introduction import proposed_suite_names
 from perf_culprit.init.native_output import compiling
 from perf_culprit.init.repository import Suggestion, look
 from perf_culprit.init.workflow_files import check_files
@@ -669,7 +669,7 @@ def test_suites_are_two_where_they_measure_other_things(tmp_path: Path) -> None:
     (root / ".github/workflows/lex.yml").write_text(workflow.replace("Parse", "Lex"))
     chosen = suites(suggestions(look(root)))
     assert [each.run for each in chosen] == ["go test -bench Parse", "go test -bench Lex"]
-    assert suite_names(chosen) == ["again", "lex"]
+    assert proposed_suite_names(chosen) == ["again", "lex"]
     for name in ("again", "bench", "lex"):
         (root / f".github/workflows/{name}.yml").unlink()
     assert len(suites(suggestions(look(root)))) == 1

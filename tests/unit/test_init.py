@@ -10,7 +10,7 @@ import yaml
 from perf_culprit.cli.entry import main
 from perf_culprit.init.benchmark_tools import suggestions
 from perf_culprit.init.repository import look
-from perf_culprit.init.workflow_files import CALLED, Choice, check_files, new_files
+from perf_culprit.init.workflow_files import CALLED_WORKFLOWS, Choice, check_files, new_files
 from tests.support.git_repository import init_repository, run_git
 from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS
 from tests.support.tools import audited
@@ -282,11 +282,11 @@ def test_check_warns_of_a_required_check_that_waits_for_ever(tmp_path: Path, req
     assert any("affected: suites" in remark.text for remark in check_files(tmp_path)) is is_told
 
 
-@pytest.mark.parametrize("name", CALLED)
+@pytest.mark.parametrize("name", CALLED_WORKFLOWS)
 def test_check_knows_what_our_called_workflows_ask_for(name: str) -> None:
     jobs = yaml.safe_load((PROJECT / ".github" / "workflows" / name).read_text())["jobs"].values()
     granted = [scope for job in jobs for scope, level in job["permissions"].items() if level == "write"]
-    assert set(granted) == CALLED[name]
+    assert set(granted) == CALLED_WORKFLOWS[name]
 
 
 def test_check_names_the_permission_that_a_caller_does_not_grant(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from perf_culprit.config.database_url import VARIABLE
+from perf_culprit.config.database_url import HISTORY_URL
 from tests.support.recipes import BACKFILL, BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, workflows
 from tests.support.workflows.expressions import condition, fill
 
@@ -162,7 +162,7 @@ def test_what_stores_takes_its_database_as_a_secret(name: str) -> None:
     secrets = set(yaml.safe_load(OURS[name])[True]["workflow_call"]["secrets"])
     assert secrets == {"history-url"} | ({"notify-url"} if name == "reusable-report.yml" else set())
     (own,) = [step for step in steps(OURS[name]) if step.get("uses") == "./.perf-culprit"]
-    assert own["env"] == {VARIABLE: "${{ secrets.history-url }}"}
+    assert own["env"] == {HISTORY_URL: "${{ secrets.history-url }}"}
 
 
 def test_a_report_is_written_whatever_the_measurement_came_to() -> None:

@@ -33,13 +33,13 @@ from perf_culprit.say import command_answers
 
 def run_command(job: Job) -> int:
     """React to the comment, check its author's rights, execute the command and answer once."""
-    from perf_culprit.github.job_context import connect
+    from perf_culprit.github.job_context import connect_host
 
     comment = read_comment(job.context.event_name, job.context.event, bot_login=job.inputs.bot_login)
     if isinstance(comment, Ignored):
         job.log.say(f"nothing to do: {comment.reason}")
         return EXIT_FINE
-    thread = Thread(job=job, host=connect(job.destination), comment=comment)
+    thread = Thread(job=job, host=connect_host(job.destination), comment=comment)
     # Send this request first: the author sees at once that the command was received. If reacting is forbidden,
     # answering would be too, so nothing is started.
     thread.host.acknowledge(comment_id=comment.id)
@@ -211,7 +211,7 @@ def run_bisect(job: Job) -> int:
     This runs as the last job of the dispatched run, which is the usual way, or in a workflow_run after it.
     """
     from perf_culprit.dispatch.controller import advance_bisection
-    from perf_culprit.github.job_context import connect
+    from perf_culprit.github.job_context import connect_host
 
     context = job.context
     from_inside = context.event_name == "workflow_dispatch"
@@ -222,7 +222,7 @@ def run_bisect(job: Job) -> int:
             next_step="use it in the last job of the bisect workflow",
         )
     run_id = int(context.run_id) if from_inside else number_at(context.event, "workflow_run", "id")
-    host = connect(job.destination)
+    host = connect_host(job.destination)
     config = trusted_config(job, host)
     with controller(job, host, config) as opened:
         step = advance_bisection(opened, run_id=run_id, from_inside=from_inside)

@@ -134,12 +134,12 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
 def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
     """Acceptances of merged pull requests: for paired numbers those of this commit, against stored runs all of them."""
     from perf_culprit.action.jobs.regression_issues import carried_acceptances
-    from perf_culprit.github.job_context import connect
+    from perf_culprit.github.job_context import connect_host
 
     if all(entry.pull_request is None for entry in stored):
         return ()
     try:
-        carried = carried_acceptances(connect(job.destination), stored)
+        carried = carried_acceptances(connect_host(job.destination), stored)
     except BotError as error:
         job.log.tell(LogLevel.WARNING, f"what was accepted in pull requests is unknown: {error}")
         return ()

@@ -104,12 +104,12 @@ def _named_commit(job: Job) -> str:
 def _collect(job: Job, commit: str) -> Run:
     from perf_culprit.action.jobs.stored_results import fetch_run
     from perf_culprit.flows.compare import collect_run
-    from perf_culprit.github.job_context import connect
+    from perf_culprit.github.job_context import connect_host
 
     inputs, context = job.inputs, job.context
     if inputs.run_id is not None:
         return fetch_run(
-            connect(job.destination),
+            connect_host(job.destination),
             run_id=inputs.run_id,
             sha=context.head_commit,
             artifact=inputs.artifact_name,

@@ -87,10 +87,10 @@ class MeasuringRun:
 
 
 def publish(job: Job) -> int:
-    from perf_culprit.github.job_context import connect
+    from perf_culprit.github.job_context import connect_host
 
     if job.context.event_name != "workflow_run":
-        return publish_run(job, connect(job.destination), run_id=int(job.context.run_id))
+        return publish_run(job, connect_host(job.destination), run_id=int(job.context.run_id))
     return _published(job, again=False, is_checked=False)
 
 
@@ -120,11 +120,11 @@ def publish_run(job: Job, host: Host, *, run_id: int, again: bool = False) -> in
 
 def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
     from perf_culprit.action.jobs.stored_results import fetch_results
-    from perf_culprit.github.job_context import connect
+    from perf_culprit.github.job_context import connect_host
     from perf_culprit.say.headlines import unpublished_text
 
     context = job.context
-    run = _measuring_run(job, host := connect(job.destination))
+    run = _measuring_run(job, host := connect_host(job.destination))
     if not is_checked:
         _check_workflow(job)
     if run.conclusion in UNFINISHED and not (run.conclusion == "skipped" and run.cause == "pull_request"):

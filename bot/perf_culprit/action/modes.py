@@ -37,13 +37,13 @@ def _mode_of_event(context: Context) -> Mode:
 def _auto(job: Job) -> int:
     """Judge and report a push or a pull request; on the default branch, record it too."""
     from perf_culprit.flows.publish import complete_check
-    from perf_culprit.github.job_context import connect
+    from perf_culprit.github.job_context import connect_host
 
     context = job.context
     if context.is_fork:
         job.log.tell(LogLevel.NOTICE, READ_ONLY)
         return _compare(job)
-    host = connect(job.destination)
+    host = connect_host(job.destination)
     name = reference_check_name(job.inputs.config.suite) if job.inputs.reference else None
     with open_check(job, host, sha=context.head_commit, name=name) as check:
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from perf_culprit import __version__
-from perf_culprit.commands.all_commands import COMMANDS, GROUPS, SECTIONS
+from perf_culprit.commands.all_commands import COMMAND_GROUPS, COMMANDS, SECTIONS
 from perf_culprit.commands.declared import Command, Field, Group, positive
 from perf_culprit.errors import UsageError, did_you_mean
 
@@ -116,7 +116,7 @@ def command_parser() -> Parser:
     for command in COMMANDS:
         group, _, name = command.NAME.rpartition(" ")
         if group not in verbs:
-            verbs[group] = _subcommands(verbs[""].add_parser(group, help=GROUPS[group]))
+            verbs[group] = _subcommands(verbs[""].add_parser(group, help=COMMAND_GROUPS[group]))
         _add_command(verbs[group], name, command)
     return parser
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # The commands that change what is stored: accept, and history stats, compact, copy and migrate.
 
 # Names by the folder on the branch.
-KINDS: Final[Mapping[str, str]] = {"runs": "runs", "accepted": "accepted changes", "bisections": "bisections"}
+_FOLDER_TITLES: Final[Mapping[str, str]] = {"runs": "runs", "accepted": "accepted changes", "bisections": "bisections"}
 
 
 def stats(asked: HistoryStats) -> int:
@@ -42,7 +42,7 @@ def stats(asked: HistoryStats) -> int:
     return EXIT_FINE
 
 
-def compact(asked: HistoryCompact) -> int:
+def compact_history(asked: HistoryCompact) -> int:
     from perf_culprit.flows.record import compact_history
     from perf_culprit.say.maintenance_text import compacted_text
 
@@ -57,12 +57,12 @@ def copy(asked: HistoryCopy) -> int:
 
     with shown(asked):
         copied, before = copy_between(asked, config=chosen_config(asked), environ=os.environ)
-    counts = ", ".join(f"{kind}: {copied.get(folder, 0):,}" for folder, kind in KINDS.items())
+    counts = ", ".join(f"{kind}: {copied.get(folder, 0):,}" for folder, kind in _FOLDER_TITLES.items())
     say(f"copied {counts}; already there: {before:,}")
     return EXIT_FINE
 
 
-def migrate(asked: HistoryMigrate) -> int:
+def migrate_history(asked: HistoryMigrate) -> int:
     from perf_culprit.flows.record import migrate_database
 
     place, is_done = migrate_database(chosen_config(asked))
@@ -86,7 +86,7 @@ def accepted(asked: HistoryAccepted) -> int:
     return EXIT_FINE
 
 
-def accept(asked: Accept) -> int:
+def accept_level(asked: Accept) -> int:
     from perf_culprit.flows.record import accept_here
     from perf_culprit.say.inert import plain
 
@@ -181,7 +181,7 @@ def _check_source(asked: FindChanges) -> None:
         raise UsageError(f"{', '.join(misplaced)} belongs to {kind}", next_step="leave it out")
 
 
-def audit(asked: AuditRuns) -> int:
+def audit_runs(asked: AuditRuns) -> int:
     from perf_culprit.flows.look_back import audit_files, audit_history
     from perf_culprit.say.audit_text import audit_json, render_audit
     from perf_culprit.say.charts import render_audit_svg, render_labels_svg, render_sweep_svg

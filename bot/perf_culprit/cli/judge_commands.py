@@ -121,7 +121,7 @@ def import_runs(asked: Import) -> int:
     return EXIT_FINE
 
 
-def publish(asked: Publish) -> int:
+def publish_report(asked: Publish) -> int:
     from perf_culprit.flows.publish import publish_file
 
     say("\n".join(publish_file(asked, config=chosen_config(asked), environ=os.environ)))

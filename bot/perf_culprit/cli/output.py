@@ -24,8 +24,8 @@ UNLIMITED = 10_000
 # A colour, or a word with the spaces before it. What is quoted is one word.
 PIECE: Final = re.compile(r"(\x1b\[\d+m)|(\s*)('[^'\x1b]*'|[^\s\x1b]+)")
 # A line of a list or table: the later lines of its text begin below its first word.
-START: Final = re.compile(r"(?:\x1b\[\d+m)*(\s*(?:[•-] )?)")
-COMMAND: Final = "perf-culprit"
+_LINE_START: Final = re.compile(r"(?:\x1b\[\d+m)*(\s*(?:[•-] )?)")
+_PROGRAM: Final = "perf-culprit"
 CONTINUED: Final = " \\"
 ENDS_COMMAND: Final = (".", ",", ";", ":", ")")
 
@@ -63,15 +63,15 @@ def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyTy
     """
     pages = links if stream.isatty() and colour(stream) else {}
     lines = terminal_lines(text.removesuffix("\n"), colour=colour(stream)).split("\n")
-    broken = "\n".join(part for line in lines for part in within(line, table_width(stream)))
+    broken = "\n".join(part for line in lines for part in _wrap(line, table_width(stream)))
     # A break may put a word to the start of a line, where a runner would read it as a command.
     for line in terminal_lines(broken, colour=colour(stream)).split("\n"):
         print(_linked(line, pages), file=stream)
 
 
-def within(line: str, width: int) -> Iterator[str]:
+def _wrap(line: str, width: int) -> Iterator[str]:
     """Break a line between words, or a longer word. Backslashes join the lines of a shell command again."""
-    begun = START.match(line)
+    begun = _LINE_START.match(line)
     indent = " " * min(len(begun[1]) if begun else 0, width // 2)
     shown, used, is_command = "", 0, False
     for coloured, space, word in PIECE.findall(line):
@@ -83,7 +83,7 @@ def within(line: str, width: int) -> Iterator[str]:
             yield shown + rest[: width - used]
             shown, used, rest = indent, len(indent), rest[width - used :]
         shown, used = shown + coloured + rest, used + len(rest)
-        is_command = (is_command or word == COMMAND) and not word.endswith(ENDS_COMMAND)
+        is_command = (is_command or word == _PROGRAM) and not word.endswith(ENDS_COMMAND)
     yield shown
 
 

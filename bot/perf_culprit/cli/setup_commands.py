@@ -21,7 +21,7 @@ from perf_culprit.release import IS_RELEASE
 if TYPE_CHECKING:
     from perf_culprit.flows.measurement import Tried
     from perf_culprit.init.repository import Suggestion
-    from perf_culprit.init.trial import Trial
+    from perf_culprit.init.trial import ProposalTrial
     from perf_culprit.init.workflow_files import Choice
 
 
@@ -56,7 +56,7 @@ def completion(asked: Completion) -> int:
     return EXIT_FINE
 
 
-def schema(asked: Schema) -> int:
+def print_schema(asked: Schema) -> int:
     from perf_culprit.flows.published_schemas import schema
 
     write(None, schema(asked.name))
@@ -110,13 +110,13 @@ def init(asked: Init) -> int:
 
 
 def _write(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None:
-    from perf_culprit.init.workflow_files import LOCK, RELOCK, new_files, workflow_name
+    from perf_culprit.init.workflow_files import ACTIONS_LOCK, RELOCK, new_files, workflow_name
 
     for path, text in new_files(*choices, name=workflow_name(asked.repository)).items():
         replace_file(asked.repository / path, text.encode())
         say(f"wrote {path}")
-    if (asked.repository / LOCK).is_file():
-        say(f"{LOCK} does not have the new files: {RELOCK}.")
+    if (asked.repository / ACTIONS_LOCK).is_file():
+        say(f"{ACTIONS_LOCK} does not have the new files: {RELOCK}.")
     if not IS_RELEASE:
         say("This is not a release: put the commit of the release that you reviewed in place of the zeros.")
     if choices[0].since:
@@ -144,18 +144,18 @@ def _stays(path: Path, text: str, asked: Init) -> bool:
 
 def _is_to_try(asked: Init, choices: "list[Choice]") -> bool:
     """Ask before anything runs, where somebody can answer; without a terminal, `--try` decides."""
-    from perf_culprit.init.trial import MINUTES
+    from perf_culprit.init.trial import TRIAL_MINUTES
 
     if asked.yes or choices[0].since or not sys.stdin.isatty():
         return asked.try_out
     for choice in choices:
         say(visible(f"   build: {choice.build or 'nothing'}"))
         say(visible(f"   run: {choice.run}"))
-    question = f"Run these commands here once, for at most {asked.minutes or MINUTES} minutes? (yes/no)"
+    question = f"Run these commands here once, for at most {asked.minutes or TRIAL_MINUTES} minutes? (yes/no)"
     return ask(question, "yes" if asked.try_out else "no").lower().startswith("y")
 
 
-def _qualify(asked: Init, trial: "Trial", tried: "Tried", left_minutes: float) -> None:
+def _qualify(asked: Init, trial: "ProposalTrial", tried: "Tried", left_minutes: float) -> None:
     """Say what a pull request will cost here, and what it will show. The files are written whatever comes of it."""
     from perf_culprit.commands.measure_requests import Qualify
     from perf_culprit.config.settings import Config
@@ -195,17 +195,19 @@ def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ..
         say(f"\n{pull_request_text(choices, notes)}")
 
 
-def _tried(asked: Init, choices: "list[Choice]", others: "list[Choice]", tools: Path) -> "tuple[list[Trial], float]":
+def _tried(
+    asked: Init, choices: "list[Choice]", others: "list[Choice]", tools: Path
+) -> "tuple[list[ProposalTrial], float]":
     """Return the proposals that give benchmarks, and the trial's minutes that are left.
 
     Only the first suite must run. A second one that does not is left out.
     """
     from perf_culprit.init.asked_tools import asked_suggestions
-    from perf_culprit.init.trial import MINUTES, Trials, paced, undone
+    from perf_culprit.init.trial import TRIAL_MINUTES, Trials, paced, undone
 
     if left_out := " && ".join(filter(None, map(undone, choices))):
         say(f"not done here, since it changes the machine: {left_out}")
-    trials = Trials(asked.repository, tools=tools, minutes=asked.minutes or MINUTES, say=say)
+    trials = Trials(asked.repository, tools=tools, minutes=asked.minutes or TRIAL_MINUTES, say=say)
     more = (
         replace(choices[0], run=each.run, setup="", build=each.build, others=(), needs=())
         for each in (asked_suggestions(asked.repository) if asked.run is None else ())
@@ -230,8 +232,8 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...], "list[Choice
     Return also the notes on the suggestion that was followed, and the proposals that a trial may take instead.
     Further suites are kept as they were found.
     """
-    from perf_culprit.init.introduction import suite_names
-    from perf_culprit.init.workflow_files import MINUTES
+    from perf_culprit.init.introduction import proposed_suite_names
+    from perf_culprit.init.workflow_files import JOB_MINUTES
 
     suggestions, chosen = _suggestions(asked)
     run, setup, build = asked.run, asked.setup, asked.build
@@ -262,8 +264,8 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...], "list[Choice
         or first.parts > 1
         or answer("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
     )
-    names = suite_names(follows) if follows else [""]
-    minutes = asked.minutes or MINUTES
+    names = proposed_suite_names(follows) if follows else [""]
+    minutes = asked.minutes or JOB_MINUTES
     suites = zip((first, *more), names, strict=True)
     chosen_ones = [replace(each, split=split, suite=name, minutes=minutes) for each, name in suites]
     instead = [

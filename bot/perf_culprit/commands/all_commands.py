@@ -41,6 +41,6 @@ SECTIONS: Final[Mapping[str, tuple[type[Command], ...]]] = {
 }
 COMMANDS: Final = tuple(command for commands in SECTIONS.values() for command in commands)
 # The first words of two-word commands.
-GROUPS: Final[Mapping[str, str]] = {
+COMMAND_GROUPS: Final[Mapping[str, str]] = {
     "history": "show the size of the stored history, compact it, copy it, or prepare a database for it"
 }

@@ -3,7 +3,15 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from perf_culprit.commands.declared import Command, Configured, Group, Option, as_seconds, count, number_from_zero
+from perf_culprit.commands.declared import (
+    Command,
+    Configured,
+    Group,
+    Option,
+    as_seconds,
+    number_from_zero,
+    whole_number,
+)
 
 REVISIONS: Final = Group("two revisions", "logs (with --pattern) or profiles of both: what got slower, and why")
 MODE: Final = Group(is_exclusive=True)
@@ -126,7 +134,7 @@ class Simulate(
     model: Annotated[Path, Option("MODEL", "model file (docs/simulation.md)")]
     scenario: Annotated[str | None, Option("--scenario NAME", "scenario to run (default: the model's first)")] = None
     set: Annotated[tuple[str, ...], Option("--set NAME=VALUE", "use another value for a parameter")] = ()
-    seed: Annotated[int, Option("--seed N", "seed of the random numbers (default: 0)", convert=count)] = 0
+    seed: Annotated[int, Option("--seed N", "seed of the random numbers (default: 0)", convert=whole_number)] = 0
     replications: Annotated[
         int | None, Option("--replications N", "number of replications (default: as many as the precision needs)")
     ] = None

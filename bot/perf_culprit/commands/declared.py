@@ -122,7 +122,7 @@ def _field(owner: type[Declared], name: str, hint: Any, option: Option) -> Field
 # Converters of values. A ValueError explains what is wrong with the value.
 
 
-def count(text: str) -> int:
+def whole_number(text: str) -> int:
     """A whole number from 0 up."""
     number = int(text) if text.isdecimal() and len(text) < 10 else -1
     if number < 0:
@@ -131,7 +131,7 @@ def count(text: str) -> int:
 
 
 def positive(text: str) -> int:
-    number = count(text)
+    number = whole_number(text)
     if number == 0:
         raise ValueError("must be at least 1")
     return number
@@ -182,7 +182,7 @@ def as_variant(text: str) -> str:
     return text
 
 
-def quantities(text: str) -> list[str]:
+def _quantity_names(text: str) -> list[str]:
     return [as_quantity(one.strip()) for one in text.split(",")]
 
 
@@ -198,14 +198,14 @@ def commit_hash(text: str) -> str:
 # Options that many commands have under the same name.
 
 QUANTITIES: Final = f"{', '.join(Count)}, {SIZE}PATTERN of files"
-Repository = Annotated[Path, Option("--repo DIR", "repository (default: this directory)")]
+RepositoryOption = Annotated[Path, Option("--repo DIR", "repository (default: this directory)")]
 HistoryUrl = Annotated[str | None, Option("--history URL", "where the history branch lives (default: remote origin)")]
 Tool = Annotated[str, Option("--tool NAME", "format of the results (default: by content)")]
 Suite = Annotated[
     str | None, Option("--suite NAME", "suite that the benchmarks belong to (default: configuration)", key="suite")
 ]
 Cache = Annotated[Path | None, Option("--cache DIR", "keep builds here from one call to the next")]
-Environment = Annotated[
+EnvironmentOption = Annotated[
     tuple[str, ...],
     Option(
         "--environment NAME ...", "pass these variables to the commands; on GitHub most are withheld (docs/measure.md)"
@@ -216,7 +216,7 @@ Also = Annotated[
     Option(
         "--also NAME,…",
         f"also measure these (default: also in the configuration): {QUANTITIES} (docs/measure.md)",
-        convert=quantities,
+        convert=_quantity_names,
     ),
 ]
 
@@ -229,10 +229,10 @@ class Configured(Command):
     ] = None
 
 
-class Measuring(Configured):
+class MeasuringCommand(Configured):
     """A command that runs the user's commands on commits."""
 
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     run: Annotated[
         str | None,
         Option("--run CMD", "shell command that measures; writes $PERF_CULPRIT_OUTPUT or prints (default: bisect.run)"),
@@ -248,7 +248,7 @@ class Measuring(Configured):
         float, Option("--build-timeout S", "limit of one build (default: 3600 seconds)", convert=as_seconds)
     ] = 3600.0
     cache: Cache = None
-    environment: Environment = ()
+    environment: EnvironmentOption = ()
     tool: Tool = "auto"
     # Options of some of these commands. `also`: None measures nothing more; empty means what the configuration names.
     metric: str | None = None

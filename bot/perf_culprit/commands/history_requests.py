@@ -7,13 +7,15 @@ from perf_culprit.commands.declared import (
     Configured,
     HistoryUrl,
     Option,
-    Repository,
+    RepositoryOption,
     Suite,
     Tool,
-    count,
+    whole_number,
 )
 
-PLACE: Final = "origin, the URL or path of a repository, or the URL of a database (postgresql://…, sqlite:///…)"
+_HISTORY_PLACES: Final = (
+    "origin, the URL or path of a repository, or the URL of a database (postgresql://…, sqlite:///…)"
+)
 
 
 class Accept(Configured, name="accept", examples=("perf-culprit accept parse --reason 'the new parser checks more'",)):
@@ -26,7 +28,7 @@ class Accept(Configured, name="accept", examples=("perf-culprit accept parse --r
     ]
     author: Annotated[str | None, Option("--author NAME", "who accepts it (default: git's user.name)")] = None
     revision: Annotated[str, Option("--commit REV", "first commit with the new level (default: HEAD)")] = "HEAD"
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     history_url: HistoryUrl = None
     suite: Suite = None
 
@@ -42,7 +44,7 @@ class HistoryAccepted(
     markdown: Annotated[
         Path | None, Option("--markdown OUT", "write them as Markdown here, for release notes (- for standard output)")
     ] = None
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     history_url: HistoryUrl = None
     suite: Suite = None
 
@@ -50,23 +52,23 @@ class HistoryAccepted(
 class HistoryStats(Configured, name="history stats", examples=("perf-culprit history stats",)):
     """Show its size, its growth, and what compact would save."""
 
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     history_url: HistoryUrl = None
 
 
 class HistoryCompact(Configured, name="history compact", examples=("perf-culprit history compact",)):
     """Replace the branch's past by one commit, and reduce old runs."""
 
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     history_url: HistoryUrl = None
 
 
 class HistoryCopy(Configured, name="history copy", examples=("perf-culprit history copy origin sqlite:///history.db",)):
     """Copy everything to another place."""
 
-    source: Annotated[str, Option("FROM", PLACE)]
+    source: Annotated[str, Option("FROM", _HISTORY_PLACES)]
     target: Annotated[str, Option("TO", "like FROM; what is already there stays")]
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
 
 
 class HistoryMigrate(Configured, name="history migrate", examples=("perf-culprit history migrate",)):
@@ -87,7 +89,7 @@ class AuditRuns(
     minimum_effect: Annotated[
         str | None, Option("--minimum-effect PERCENT", "effect to plan the number of samples for", key="minimum_effect")
     ] = None
-    seed: Annotated[int, Option("--seed N", "seed of the random trials (default: 0)", convert=count)] = 0
+    seed: Annotated[int, Option("--seed N", "seed of the random trials (default: 0)", convert=whole_number)] = 0
     json: Annotated[Path | None, Option("--json OUT", "write all numbers here (- for standard output)")] = None
     svg: Annotated[Path | None, Option("--svg OUT", "write the plot here")] = None
     sweep: Annotated[
@@ -151,7 +153,9 @@ class FindChanges(
         ),
     ] = None
     json: Annotated[Path | None, Option("--json OUT", "write the changes here (- for standard output)")] = None
-    rows: Annotated[int, Option("--rows N", "also write the newest N rows to the JSON (default: 0)", convert=count)] = 0
+    rows: Annotated[
+        int, Option("--rows N", "also write the newest N rows to the JSON (default: 0)", convert=whole_number)
+    ] = 0
     html: Annotated[
         Path | None,
         Option("--html OUT", "write --releases here: the deviation matrix and curves (one file, no outside resources)"),
@@ -164,7 +168,7 @@ class BuildDashboard(Configured, name="dashboard", examples=("perf-culprit dashb
     """Write a static site of the stored history, for GitHub Pages or a disk."""
 
     folder: Annotated[Path, Option("DIR", "folder of the site; an earlier dashboard there is updated")]
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     rebuild: Annotated[bool, Option("--rebuild", "read every stored run again")] = False
     open: Annotated[bool, Option("--open", "show it in a browser")] = False
     history_url: HistoryUrl = None

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from perf_culprit.commands.declared import Configured, HistoryUrl, Option, Repository, Suite, Tool, commit_hash
+from perf_culprit.commands.declared import Configured, HistoryUrl, Option, RepositoryOption, Suite, Tool, commit_hash
 
 
 class Collect(
@@ -116,7 +116,7 @@ class Record(Configured, name="record", examples=("perf-culprit record bench.jso
     revision: Annotated[
         str | None, Option("--commit REV", "measured commit (default: the one that FILE names, else HEAD)")
     ] = None
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     history_url: HistoryUrl = None
     tool: Tool = "auto"
     suite: Suite = None
@@ -132,7 +132,7 @@ class Import(
         Option("FILE ...", "data.js, .asv/results, a CSV of Otava, or any results that name their commit"),
     ]
     dry_run: Annotated[bool, Option("--dry-run", "read and count, but store nothing")] = False
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     history_url: HistoryUrl = None
     tool: Tool = "auto"
     suite: Suite = None

@@ -8,52 +8,52 @@ from perf_culprit.commands.declared import (
     Also,
     Cache,
     Configured,
-    Environment,
+    EnvironmentOption,
     HistoryUrl,
-    Measuring,
+    MeasuringCommand,
     Option,
-    Repository,
+    RepositoryOption,
     Suite,
     as_minutes,
     as_part,
     as_seconds,
     as_variant,
-    count,
     positive,
+    whole_number,
 )
 from perf_culprit.model.count import as_quantity
 
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
-ROUNDS: Final = 7
+DEFAULT_ROUNDS: Final = 7
 MOST_ROUNDS: Final = 20
 Affected = Literal["off", "documents", "suites", "benchmarks"]
 SoughtDirection = Literal["any", "worse", "better"]
-Trace = Literal["always", "auto", "off"]
+_TraceChoice = Literal["always", "auto", "off"]
 ALWAYS: Final = "always"
-AUTO: Final = "auto"
+TRACE_AUTO: Final = "auto"
 
 
 def as_trace(text: str) -> str:
     """When to trace; an option without a value means always."""
-    if text not in ("", *get_args(Trace)):
-        raise ValueError(f"{text!r} is not one of {', '.join(get_args(Trace))}")
+    if text not in ("", *get_args(_TraceChoice)):
+        raise ValueError(f"{text!r} is not one of {', '.join(get_args(_TraceChoice))}")
     return text or ALWAYS
 
 
 Only = Annotated[
     tuple[str, ...], Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)")
 ]
-Output = Annotated[
+_OutputOption = Annotated[
     Path,
     Option(
         "--output DIR", "folder for a run file per commit, written after every round, and log.txt (default: measured)"
     ),
 ]
-OUTPUT: Final = Path("measured")
+_DEFAULT_OUTPUT: Final = Path("measured")
 
 
 class Measure(
-    Measuring,
+    MeasuringCommand,
     name="measure",
     examples=("perf-culprit measure --commits main HEAD --run 'python bench.py' --output measured",),
 ):
@@ -86,7 +86,7 @@ class Measure(
     ] = None
     rounds: Annotated[
         int | None,
-        Option("--rounds N", f"rounds of A B B A (default: {ROUNDS}, or {MOST_ROUNDS} with --until-decided)"),
+        Option("--rounds N", f"rounds of A B B A (default: {DEFAULT_ROUNDS}, or {MOST_ROUNDS} with --until-decided)"),
     ] = None
     metric: Annotated[
         str | None,
@@ -97,7 +97,9 @@ class Measure(
         ),
     ] = None
     also: Also = ()
-    warmup: Annotated[int, Option("--warmup N", "uncounted runs per commit first (default: 1)", convert=count)] = 1
+    warmup: Annotated[
+        int, Option("--warmup N", "uncounted runs per commit first (default: 1)", convert=whole_number)
+    ] = 1
     until_decided: Annotated[bool, Option("--until-decided", "stop as soon as every change is proven or excluded")] = (
         False
     )
@@ -168,11 +170,11 @@ class Measure(
             "execute each commit once, print the cost and, from an earlier measurement in DIR, what it would show",
         ),
     ] = False
-    output: Output = OUTPUT
+    output: _OutputOption = _DEFAULT_OUTPUT
     suite: Suite = None
 
 
-class Qualify(Measuring, name="qualify", examples=("perf-culprit qualify --run 'python bench.py'",)):
+class Qualify(MeasuringCommand, name="qualify", examples=("perf-culprit qualify --run 'python bench.py'",)):
     """Say what a pull request would cost here, and which slowdown it would show: HEAD measured against itself."""
 
     minutes: Annotated[
@@ -188,7 +190,7 @@ class Qualify(Measuring, name="qualify", examples=("perf-culprit qualify --run '
 
 
 class Verify(
-    Measuring,
+    MeasuringCommand,
     name="verify",
     examples=("perf-culprit verify --culprit abc1234 --fix HEAD --run 'python bench.py' --output measured",),
 ):
@@ -198,12 +200,14 @@ class Verify(
     fix: Annotated[str, Option("--fix REV", "commit that is to take it back (default: HEAD)")] = "HEAD"
     rounds: Annotated[int, Option("--rounds N", "rounds of A B C C B A (default: 10)", convert=positive)] = 10
     only: Only = ()
-    output: Output = OUTPUT
+    output: _OutputOption = _DEFAULT_OUTPUT
     suite: Suite = None
 
 
 class Backfill(
-    Measuring, name="backfill", examples=("perf-culprit backfill --since v1.0 --minutes 30 --run 'python bench.py'",)
+    MeasuringCommand,
+    name="backfill",
+    examples=("perf-culprit backfill --since v1.0 --minutes 30 --run 'python bench.py'",),
 ):
     """Measure old commits on this machine and store them in the history, resumable."""
 
@@ -224,7 +228,7 @@ class Backfill(
 
 
 class Bisect(
-    Measuring,
+    MeasuringCommand,
     name="bisect",
     examples=("perf-culprit bisect --good v1.4 --bad HEAD --run 'python bench.py' --benchmark parse",),
 ):
@@ -281,7 +285,7 @@ class Bisect(
             choices=("changes", "uniform"),
         ),
     ] = "changes"
-    seed: Annotated[int, Option("--seed N", "seed of the order within a round (default: 0)", convert=count)] = 0
+    seed: Annotated[int, Option("--seed N", "seed of the order within a round (default: 0)", convert=whole_number)] = 0
     executions: Annotated[int | None, Option("--executions N", "budget: executions at most (default: 400)")] = None
     jobs: Annotated[int, Option("--jobs N", "rounds to count at once; times are always measured one by one")] = 1
     minutes: Annotated[
@@ -304,7 +308,7 @@ class Bisect(
         Option(
             "--profile-seconds N",
             "time for profiling the culprit, and as much for its parent (default: 30; 0: none)",
-            convert=count,
+            convert=whole_number,
         ),
     ] = None
     state: Annotated[
@@ -334,7 +338,7 @@ class Bisect(
 class MeasureBisectJob(Configured, name="bisect-job"):
     """Measure one job of a bisection that is shared with other machines (docs/bisection.md)."""
 
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     request: Annotated[Path, Option("--request FILE", "the dispatch's request (- for standard input)")]
     job: Annotated[str, Option("--job ID", "which of the request's jobs this machine is")]
     output: Annotated[Path, Option("--output DIR", "folder for bisect-job.json and log.txt")]
@@ -347,4 +351,4 @@ class MeasureBisectJob(Configured, name="bisect-job"):
         float | None, Option("--minutes N", "start no round that would end after this time", convert=as_minutes)
     ] = None
     cache: Cache = None
-    environment: Environment = ()
+    environment: EnvironmentOption = ()

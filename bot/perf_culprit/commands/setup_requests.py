@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from perf_culprit.commands.declared import Command, Configured, Option, Repository, positive
+from perf_culprit.commands.declared import Command, Configured, Option, RepositoryOption, positive
 
-SCHEMAS: Final = (
+_SCHEMA_NAMES: Final = (
     "run",
     "report",
     "bisection",
@@ -78,7 +78,7 @@ class Init(
     ] = None
     force: Annotated[bool, Option("--force", "replace existing files")] = False
     check: Annotated[bool, Option("--check", "only say what is outdated or unsafe in the existing files")] = False
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
 
 
 class Doctor(Configured, name="doctor", examples=("perf-culprit doctor",)):
@@ -93,7 +93,7 @@ class Doctor(Configured, name="doctor", examples=("perf-culprit doctor",)):
 class Mcp(Command, name="mcp", examples=("perf-culprit mcp", "perf-culprit mcp --allow-run")):
     """Answer coding assistants over standard input and output (docs/assistants.md)."""
 
-    repository: Repository = Path()
+    repository: RepositoryOption = Path()
     allow_run: Annotated[
         bool,
         Option(
@@ -120,7 +120,7 @@ class Formats(Command, name="formats", examples=("perf-culprit formats",)):
 class Schema(Command, name="schema", examples=("perf-culprit schema report",)):
     """Print the JSON schema of a file that perf-culprit reads or writes."""
 
-    name: Annotated[str, Option("FILE", f"kind of file: {', '.join(SCHEMAS)}", choices=SCHEMAS)]
+    name: Annotated[str, Option("FILE", f"kind of file: {', '.join(_SCHEMA_NAMES)}", choices=_SCHEMA_NAMES)]
 
 
 class Completion(

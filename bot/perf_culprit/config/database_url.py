@@ -16,7 +16,7 @@ from perf_culprit.errors import UsageError
 # Many people can read a file or a command line, so a password there is refused. It comes from PERF_CULPRIT_HISTORY_URL,
 # or by libpq's own ways (PGPASSWORD, ~/.pgpass) if the environment names the server, too.
 
-VARIABLE: Final = "PERF_CULPRIT_HISTORY_URL"
+HISTORY_URL: Final = "PERF_CULPRIT_HISTORY_URL"
 PORT: Final = "5432"
 # The parameters of libpq that contain no secret and name no file with one.
 OPEN_PARAMETERS: Final = frozenset({"application_name", "connect_timeout", "host", "port", "sslmode", "sslrootcert"})
@@ -76,9 +76,9 @@ def parse_database(text: str, *, with_secret: bool = False) -> DatabaseUrl:
     parameters = dict(parse_qsl(match["query"] or "", keep_blank_values=True))
     if not with_secret:
         if match["password"] is not None or "password" in parameters:
-            raise ValueError(f"holds a password, which others can read: give it in {VARIABLE} or PGPASSWORD")
+            raise ValueError(f"holds a password, which others can read: give it in {HISTORY_URL} or PGPASSWORD")
         if foreign := sorted(parameters.keys() - OPEN_PARAMETERS):
-            raise ValueError(f"the parameter {foreign[0][:40]!r} belongs into {VARIABLE}")
+            raise ValueError(f"the parameter {foreign[0][:40]!r} belongs into {HISTORY_URL}")
     return DatabaseUrl(
         dialect="postgresql",
         database=unquote(match["database"]),
@@ -93,7 +93,7 @@ def parse_database(text: str, *, with_secret: bool = False) -> DatabaseUrl:
 def filed(url: DatabaseUrl, *, environ: Mapping[str, str], folder: Path) -> DatabaseUrl:
     """Return the URL as a file in `folder` may use it: SQLite files inside that folder, and servers without secrets.
 
-    The file may be a stranger's. A secret goes only to PGHOST and PGPORT, or is part of the whole URL in VARIABLE.
+    The file may be a stranger's. A secret goes only to PGHOST and PGPORT, or is part of the whole URL in HISTORY_URL.
     """
     if url.dialect == "sqlite":
         path = (folder / url.database).resolve()
@@ -101,7 +101,7 @@ def filed(url: DatabaseUrl, *, environ: Mapping[str, str], folder: Path) -> Data
             raise UsageError(
                 f"{url.shown} lies outside the repository",
                 place="history.url",
-                next_step=f"name it in {VARIABLE} or --history: a configuration file may only name files next to it",
+                next_step=f"name it in {HISTORY_URL} or --history: a configuration file may only name files next to it",
             )
         return replace(url, database=str(path))
     port = str(url.parameters.get("port") or url.port or PORT)
@@ -111,12 +111,12 @@ def filed(url: DatabaseUrl, *, environ: Mapping[str, str], folder: Path) -> Data
         raise UsageError(
             f"PGPASSWORD would go to {url.server[:100]!r}, which only the configuration file names",
             place="history.url",
-            next_step=f"set PGHOST (and PGPORT) to what the password is for, or keep the whole URL in {VARIABLE}",
+            next_step=f"set PGHOST (and PGPORT) to what the password is for, or keep the whole URL in {HISTORY_URL}",
         )
     return replace(url, gets_secrets=False)
 
 
-Database = Annotated[
+DatabaseSetting = Annotated[
     DatabaseUrl,
     BeforeValidator(lambda value: parse_database(value) if isinstance(value, str) else value),
     WithJsonSchema({"type": "string", "pattern": _SCHEME.pattern, "maxLength": 500}),

@@ -15,7 +15,7 @@ from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.run import Direction, MetricKey
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     # Validators are built when a file is read; most commands need only the defaults (`model_construct`).
     model_config = ConfigDict(
         frozen=True,
@@ -30,7 +30,7 @@ Mention = Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,
 Mentions = Annotated[tuple[Mention, ...], Field(max_length=10)]
 
 
-class CategoryConfig(Section):
+class CategoryConfig(ConfigSection):
     """A named range of response times: up to `below`, or everything slower if that is not set."""
 
     name: Annotated[str, Field(min_length=1, max_length=40, description="name of the category")]
@@ -45,7 +45,7 @@ CATEGORIES: Final[tuple[CategoryConfig, ...]] = (
 )
 
 
-class LevelsConfig(Section):
+class LevelsConfig(ConfigSection):
     """The sizes at which a regression is a warning and fails the check. Default: the minimum effect."""
 
     warn: Annotated[
@@ -68,7 +68,7 @@ class LevelsConfig(Section):
         return self
 
 
-class Matching(Section):
+class Matching(ConfigSection):
     """An entry of the configuration that is about some metrics."""
 
     match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")] = (
@@ -131,7 +131,7 @@ class BudgetConfig(Matching):
         return float(str(self.limit)[:end]), str(self.limit)[end:].strip()
 
 
-class RulerConfig(Section):
+class RulerConfig(ConfigSection):
     """A fixed workload, measured with each run. It gauges the machine's speed; other benchmarks are scaled by it."""
 
     benchmark: Annotated[
@@ -149,7 +149,7 @@ class RulerConfig(Section):
         return MetricKey(self.benchmark, self.metric)
 
 
-class ControlChartConfig(Section):
+class ControlChartConfig(ConfigSection):
     """Settings of the detector `control_chart` (docs/detectors/control-chart.md)."""
 
     profile: Annotated[
@@ -182,7 +182,7 @@ class ControlChartConfig(Section):
         return self.profile == "published"
 
 
-class RuleEnsembleConfig(Section):
+class RuleEnsembleConfig(ConfigSection):
     """Settings of the detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
 
     profile: Annotated[
@@ -244,7 +244,7 @@ class MetricSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rates:
+class FalseAlarmRates:
     """Shares of unchanged runs: with any regression or improvement, and with any suspected change."""
 
     proven: float
@@ -257,10 +257,10 @@ class Rates:
 
 
 # docs/decision-rule.md#profiles has the cost and the findings of each.
-PROFILES: Final[Mapping[str, Rates]] = {
-    "strict": Rates(proven=0.001, suspected=0.01),
-    "balanced": Rates(proven=0.01, suspected=0.10),
-    "sensitive": Rates(proven=0.05, suspected=0.25),
+PROFILES: Final[Mapping[str, FalseAlarmRates]] = {
+    "strict": FalseAlarmRates(proven=0.001, suspected=0.01),
+    "balanced": FalseAlarmRates(proven=0.01, suspected=0.10),
+    "sensitive": FalseAlarmRates(proven=0.05, suspected=0.25),
 }
 # Settings of the rule from before it used rates of runs, and the settings that replace them.
 REPLACED: Final[Mapping[str, str]] = {
@@ -270,7 +270,7 @@ REPLACED: Final[Mapping[str, str]] = {
 }
 
 
-class PolicySettings(Section):
+class PolicySettings(ConfigSection):
     """The settings that a judgement depends on. Rates and effects are fractions.
 
     Without `levels` any regression of the minimum effect fails. `categories`, fastest first, apply to metrics of time

@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from perf_culprit.commands.declared import Declared
-from perf_culprit.config.database_url import VARIABLE, filed, is_database, parse_database
+from perf_culprit.config.database_url import HISTORY_URL, filed, is_database, parse_database
 from perf_culprit.config.policy_settings import REPLACED
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
@@ -24,9 +24,9 @@ from perf_culprit.model.detectors import BENCHMARK_DETECTORS, COUNTER_DETECTORS,
 DEFAULT_PATH = Path(".github/perf-culprit.yml")
 MAX_CONFIG_BYTES = 256 * 1024
 MOST_MISTAKES = 20
-DOCS = "docs/configuration.md"
+_CONFIG_PAGE = "docs/configuration.md"
 
-Section = TypeVar("Section", bound=BaseModel)
+_SectionT = TypeVar("_SectionT", bound=BaseModel)
 # A mistake: its keys and positions, a message, and the next step.
 Fault: TypeAlias = tuple[tuple[int | str, ...], str, str]
 
@@ -37,25 +37,25 @@ def load_config(path: Path | None) -> Config:
         if not DEFAULT_PATH.is_file():
             return Config.model_construct()
         path = DEFAULT_PATH
-    step = f"check the path given as config; see {DOCS}"
+    step = f"check the path given as config; see {_CONFIG_PAGE}"
     data = read_limited(path, MAX_CONFIG_BYTES, next_step=step, error=ConfigError)
     return parse_config(data, place=str(path))
 
 
 def parse_config(data: bytes, *, place: str) -> Config:
     """Parse the configuration. Raise a ConfigError with `place:line` if it is wrong."""
-    return parse_yaml(data, Config, place=place, docs=DOCS)
+    return parse_yaml(data, Config, place=place, docs=_CONFIG_PAGE)
 
 
 def parse_yaml(
     data: bytes,
-    kind: type[Section],
+    kind: type[_SectionT],
     *,
     place: str,
     docs: str,
     prepare: Callable[[yaml.Node], None] = lambda _: None,
-    check: Callable[[Section], Iterable[Fault]] = lambda _: (),
-) -> Section:
+    check: Callable[[_SectionT], Iterable[Fault]] = lambda _: (),
+) -> _SectionT:
     """Parse `data` as a `kind`. Raise a ConfigError with `place:line` if it is wrong.
 
     `prepare` may change the values' nodes; `check` finds faults between the parts.
@@ -95,7 +95,7 @@ def _all_of(mistakes: Sequence[tuple[int, str]], *, place: str, next_step: str) 
     return ConfigError("\n".join([*lines, *more]), place=f"{place}:{first}", next_step=next_step)
 
 
-def override(section: Section, values: Mapping[str, object], *, place: str) -> Section:
+def override(section: _SectionT, values: Mapping[str, object], *, place: str) -> _SectionT:
     """Set `values`, written as in the file, in `section`. Raise a ConfigError that names `place` if one is wrong."""
     try:
         checked = type(section).model_validate(values)
@@ -103,7 +103,7 @@ def override(section: Section, values: Mapping[str, object], *, place: str) -> S
         first = error.errors(include_url=False)[0]
         # If there is a single value, the place already names it.
         message = _message({**first, "loc": first["loc"][1:]} if len(values) == 1 else first, type(section))
-        raise ConfigError(message, place=place, next_step=f"see {DOCS}") from None
+        raise ConfigError(message, place=place, next_step=f"see {_CONFIG_PAGE}") from None
     return section.model_copy(update={name: getattr(checked, name) for name in values})
 
 
@@ -146,9 +146,9 @@ def with_database(
     The environment takes precedence over the file, which may be a stranger's. Its password goes only to its own server.
     `folder` is the checkout with the file.
     """
-    place = VARIABLE
+    place = HISTORY_URL
     try:
-        text = environ.get(VARIABLE, "").strip()
+        text = environ.get(HISTORY_URL, "").strip()
         chosen = parse_database(text, with_secret=True) if text else None
         if option:
             place = "--history"

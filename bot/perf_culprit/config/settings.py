@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from perf_culprit.commands.measure_requests import Affected
-from perf_culprit.config.database_url import Database
-from perf_culprit.config.policy_settings import Mentions, PolicySettings, Section, matches_any
+from perf_culprit.config.database_url import DatabaseSetting
+from perf_culprit.config.policy_settings import ConfigSection, Mentions, PolicySettings, matches_any
 from perf_culprit.config.units import DurationMs, Percent, SizeBytes
 from perf_culprit.model.bisection import Engine
 from perf_culprit.model.count import SIZE, Count, as_quantity
@@ -24,11 +24,11 @@ from perf_culprit.model.detectors import (
 from perf_culprit.model.run import Direction, MetricKey
 
 
-class HistoryConfig(Section):
+class HistoryConfig(ConfigSection):
     """The storage of runs, and the number of runs in use."""
 
     url: Annotated[
-        Database | None,
+        DatabaseSetting | None,
         Field(
             description="[database](history.md#a-database) instead of the branch, also as `history` alone: "
             "`postgresql://USER@HOST/NAME` or `sqlite:///FILE`; its password comes from the environment"
@@ -66,7 +66,7 @@ class HistoryConfig(Section):
 Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
-class CommentConfig(Section):
+class CommentConfig(ConfigSection):
     """When a pull request gets a comment, and who is mentioned on a regression."""
 
     when: Annotated[
@@ -81,7 +81,7 @@ class CommentConfig(Section):
     ] = ()
 
 
-class IssuesConfig(Section):
+class IssuesConfig(ConfigSection):
     """Issues for regressions on the default branch, one per benchmark (docs/tracking-issues.md)."""
 
     when: Annotated[
@@ -113,11 +113,13 @@ class IssuesConfig(Section):
 
 
 QUANTITY: Final = f"^({'|'.join(Count)}|{SIZE}.+)$"
-Quantity = Annotated[str, Field(max_length=200, json_schema_extra={"pattern": QUANTITY}), AfterValidator(as_quantity)]
-Command = Annotated[str, Field(min_length=1, max_length=4000)]
+_QuantityName = Annotated[
+    str, Field(max_length=200, json_schema_extra={"pattern": QUANTITY}), AfterValidator(as_quantity)
+]
+_CommandLine = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
-class ConfirmConfig(Section):
+class ConfirmConfig(ConfigSection):
     """The time limit for automatically measuring suspected changes of stored runs again (docs/confirm.md)."""
 
     budget: Annotated[
@@ -130,7 +132,7 @@ class ConfirmConfig(Section):
     ] = 10
 
 
-class SkipConfig(Section):
+class SkipConfig(ConfigSection):
     """The texts by which a pull request is not measured. The `if` of the measuring job names the same."""
 
     title: Annotated[
@@ -147,11 +149,11 @@ class SkipConfig(Section):
     )
 
 
-class BisectConfig(Section):
+class BisectConfig(ConfigSection):
     """Settings of `/perf-bisect` (docs/bisection.md). They apply from the default branch, never from a pull request."""
 
     run: Annotated[
-        Command | None,
+        _CommandLine | None,
         Field(
             description=(
                 "shell command that measures a commit ([measure](measure.md)); `/perf-bisect` needs it, "
@@ -169,10 +171,10 @@ class BisectConfig(Section):
         ),
     ] = False
     searches_per_day: Annotated[int, Field(ge=1, le=100, description="automatic searches per suite and day")] = 3
-    build: Annotated[Command | None, Field(description="shell command that builds a commit")] = None
+    build: Annotated[_CommandLine | None, Field(description="shell command that builds a commit")] = None
     tool: Annotated[str, Field(max_length=100, description="format of the results")] = "auto"
     profile: Annotated[
-        Command | None,
+        _CommandLine | None,
         Field(
             description=(
                 "command that writes a profile of a commit to `$PERF_CULPRIT_OUTPUT`, in any format of "
@@ -273,7 +275,7 @@ class Config(PolicySettings):
         HistoryConfig,
         BeforeValidator(
             lambda value: {"url": value} if isinstance(value, str) else value,
-            json_schema_input_type=Database | HistoryConfig,
+            json_schema_input_type=DatabaseSetting | HistoryConfig,
         ),
     ] = HistoryConfig.model_construct()
     comment: CommentConfig = CommentConfig.model_construct()
@@ -311,7 +313,7 @@ class Config(PolicySettings):
         Field(description="[judged time](measure.md#processor-time) of a benchmark that has both"),
     ] = "auto"
     also: Annotated[
-        tuple[Quantity, ...],
+        tuple[_QuantityName, ...],
         Field(
             max_length=20,
             description="what `measure` and `backfill` also measure of the [whole command](measure.md#more-than-time): "

@@ -15,7 +15,7 @@ from perf_culprit.git.revisions import resolve_commit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
+class DemoCommit:
     """One commit: its message and the full new text of the files that it changes."""
 
     message: str
@@ -29,7 +29,7 @@ IDENTITY = {
     "GIT_COMMITTER_EMAIL": "demo@example.invalid",
 }
 BRANCH = "fold-accents"
-MARKER = ".perf-culprit-demo"
+_DEMO_MARKER = ".perf-culprit-demo"
 TIMEOUT_SECONDS = 60.0
 
 
@@ -53,11 +53,11 @@ def fresh_directory(directory: Path) -> None:
     if directory.exists() and not directory.is_dir():
         raise UsageError("is a file, not a folder", place=str(directory), next_step=step)
     if directory.exists():
-        if not (directory / MARKER).is_file() and any(directory.iterdir()):
+        if not (directory / _DEMO_MARKER).is_file() and any(directory.iterdir()):
             raise UsageError("is not empty and was not made by the demo", place=str(directory), next_step=step)
         shutil.rmtree(directory)
     directory.mkdir(parents=True)
-    (directory / MARKER).write_text("made by perf-culprit demo, which replaces it each time\n", encoding="utf-8")
+    (directory / _DEMO_MARKER).write_text("made by perf-culprit demo, which replaces it each time\n", encoding="utf-8")
 
 
 def build_repository(directory: Path) -> DemoRepository:
@@ -110,7 +110,7 @@ def run_program(tree: Path, name: str, output: Path, *arguments: str) -> Path:
     return output
 
 
-def _commit_all(work: Path, steps: Iterable[Step]) -> Iterable[str]:
+def _commit_all(work: Path, steps: Iterable[DemoCommit]) -> Iterable[str]:
     for step in steps:
         for name, text in step.changes.items():
             (work / name).write_text(text, encoding="utf-8")
@@ -123,16 +123,16 @@ def _project(name: str) -> str:
     return (files("perf_culprit.demo") / "project" / name).read_text(encoding="utf-8")
 
 
-def main_steps() -> tuple[Step, ...]:
+def main_steps() -> tuple[DemoCommit, ...]:
     """Return main's commits, oldest first. None of them changes what is measured."""
     code = _project("textkit.py")
     programs = {name: _project(name) for name in ("bench.py", "serve.py")}
-    start = Step(message="Text toolkit with a benchmark", changes={"textkit.py": code, **programs})
+    start = DemoCommit(message="Text toolkit with a benchmark", changes={"textkit.py": code, **programs})
     notes = ("Describe the toolkit", "Say how to run the benchmark", "Fix a typing error", "Name the licence")
-    return (start, *(Step(message=note, changes={"README.md": f"# textkit\n\n{note}.\n"}) for note in notes))
+    return (start, *(DemoCommit(message=note, changes={"README.md": f"# textkit\n\n{note}.\n"}) for note in notes))
 
 
-def branch_steps() -> tuple[Step, ...]:
+def branch_steps() -> tuple[DemoCommit, ...]:
     """Return the pull request's five commits. The third folds accents word by word and is slow."""
     code = _project("textkit.py")
     documented = code.replace('"""A small text library', '"""A small text library for plain and accented English')
@@ -142,9 +142,11 @@ def branch_steps() -> tuple[Step, ...]:
         '    return [unicodedata.normalize("NFKD", word) for word in WORD.findall(text.lower())]\n',
     )
     return (
-        Step(message="Say which texts are meant", changes={"textkit.py": documented}),
-        Step(message="Name what the index holds", changes={"textkit.py": named}),
-        Step(message="Fold accents, so that café finds cafe", changes={"textkit.py": folded}),
-        Step(message="Spell out the width of a line", changes={"textkit.py": folded.replace("width", "columns")}),
-        Step(message="Mention accents in the readme", changes={"README.md": "# textkit\n\nNow with accents. MIT.\n"}),
+        DemoCommit(message="Say which texts are meant", changes={"textkit.py": documented}),
+        DemoCommit(message="Name what the index holds", changes={"textkit.py": named}),
+        DemoCommit(message="Fold accents, so that café finds cafe", changes={"textkit.py": folded}),
+        DemoCommit(message="Spell out the width of a line", changes={"textkit.py": folded.replace("width", "columns")}),
+        DemoCommit(
+            message="Mention accents in the readme", changes={"README.md": "# textkit\n\nNow with accents. MIT.\n"}
+        ),
     )

@@ -3,7 +3,6 @@
 import shlex
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
@@ -35,20 +34,19 @@ from perf_culprit.flows.render import headline, report_html, report_json, report
 from perf_culprit.flows.site import build_dashboard, plotting_library
 from perf_culprit.model.bisection import Sought
 from perf_culprit.model.report import Conclusion, Report, TreeComparison
+from perf_culprit.progress import Say
 from perf_culprit.say.bisection_answer import bisection_text
 from perf_culprit.say.comparison import render_text
 from perf_culprit.store.opening import HistoryPlace, open_history
 
 # The demo's search for the commit, the method and the services; then the pull request's history, as if merged.
 
-BENCHMARK = "tokenize"
+_BENCHMARK = "tokenize"
 BENCHMARK_COMMAND = f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"'
 # The best answer after this time is shown.
 SEARCH_MINUTES = 0.7
 # Pairs of processes, one per side. Each logs one call of a service: calls of one process share the machine's state.
-PAIRS = 24
-
-Say = Callable[[str], None]
+_PROCESS_PAIRS = 24
 
 
 def find_culprit(repository: DemoRepository, *, directory: Path, config: Config, say: Say) -> str | None:
@@ -60,7 +58,7 @@ def find_culprit(repository: DemoRepository, *, directory: Path, config: Config,
         run=BENCHMARK_COMMAND,
         timeout=TIMEOUT_SECONDS,
         build_timeout=TIMEOUT_SECONDS,
-        benchmark=BENCHMARK,
+        benchmark=_BENCHMARK,
         direction=Sought.WORSE.value,
         minutes=SEARCH_MINUTES,
         state=directory / "bisection.json",
@@ -73,13 +71,13 @@ def find_culprit(repository: DemoRepository, *, directory: Path, config: Config,
     return next((culprit.commit for culprit in bisection.outcome.culprits), None)
 
 
-def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path) -> TreeComparison:
+def _compare_service_logs(repository: DemoRepository, *, culprit: str | None, directory: Path) -> TreeComparison:
     """Compare the services' logs of the culprit and its parent, or of the whole pull request and its base."""
     before, after = (f"{culprit}^", culprit) if culprit else (repository.main[-1], repository.head)
     trees = [checkout(repository, one, directory / name) for one, name in ((before, "parent"), (after, "culprit"))]
     logs: list[list[str]] = [[], []]
     (directory / "logs").mkdir()
-    for number in range(PAIRS):
+    for number in range(_PROCESS_PAIRS):
         for side in (0, 1) if number % 2 else (1, 0):
             log = directory / "logs" / f"{trees[side].name}-{number}.log"
             logs[side].append(str(run_program(trees[side], "serve.py", log)))
@@ -119,7 +117,7 @@ def record_as_merged(repository: DemoRepository, directory: Path, *, config: Con
 # The demo's steps: main's history, a pull request judged against its base, its culprit, the method, the services.
 
 # Rounds of base, head, head, base. Many short executions cover a machine's modes better than few long ones.
-ROUNDS = 20
+_DEMO_ROUNDS = 20
 
 
 def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
@@ -142,9 +140,9 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     say(f"      {headline(report)}")
 
     if report.conclusion is Conclusion.REGRESSION:
-        say(f"[4/5] which commit and method: measure `{BENCHMARK}` on the commits, then compare call trees in logs")
+        say(f"[4/5] which commit and method: measure `{_BENCHMARK}` on the commits, then compare call trees in logs")
         culprit = find_culprit(repository, directory=work, config=config, say=say)
-        report = structs.replace(report, diagnosis=diagnose(repository, culprit=culprit, directory=work))
+        report = structs.replace(report, diagnosis=_compare_service_logs(repository, culprit=culprit, directory=work))
     else:
         say("[4/5] which commit: nothing to look for, this machine is too busy to show a regression")
 
@@ -170,7 +168,7 @@ def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Sa
         run=BENCHMARK_COMMAND,
         timeout=TIMEOUT_SECONDS,
         build_timeout=TIMEOUT_SECONDS,
-        rounds=ROUNDS,
+        rounds=_DEMO_ROUNDS,
         until_decided=True,
         output=work / "measured",
     )

@@ -21,6 +21,7 @@ from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 from perf_culprit.errors import BotError
 from perf_culprit.model.bisection_files import decode_stored
 from perf_culprit.model.dispatch import Bisection
+from perf_culprit.progress import Say
 from perf_culprit.store.ancestry import main_line
 from perf_culprit.store.branch_files import BisectionConflictError
 from perf_culprit.store.protocol import Store, decodable
@@ -33,7 +34,6 @@ WINDOWS: Final = 8
 MOST_SEARCHES: Final = 100
 
 ReportEnd = Callable[[Bisection], bool]  # whether an issue follows it
-Say = Callable[[str], None]
 
 
 def tend_searches(

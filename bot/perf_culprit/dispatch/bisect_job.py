@@ -17,7 +17,7 @@ from perf_culprit.dispatch.workflow_dispatcher import RESULT_NAME
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.files import read_limited, replace_file
 from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
-from perf_culprit.machine.this_machine import Say, this_machine
+from perf_culprit.machine.this_machine import this_machine
 from perf_culprit.measure.quantities_of_commands import is_missing
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.worktree_executor import Pace, RoundResult, WorktreeExecutor
@@ -33,6 +33,7 @@ from perf_culprit.model.bisection_files import (
 )
 from perf_culprit.model.dispatch import BisectJob, BisectJobResult, BisectRequest, FollowedValues
 from perf_culprit.model.run import Metric
+from perf_culprit.progress import Say
 from perf_culprit.read.results.surroundings import machine_environment
 
 LOG_NAME: Final = "log.txt"

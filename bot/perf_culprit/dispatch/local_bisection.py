@@ -34,7 +34,7 @@ from perf_culprit.explain.tracer.tracer_fault import TraceError
 from perf_culprit.files import read_limited
 from perf_culprit.judge.judged_times import of_one_time
 from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
-from perf_culprit.machine.this_machine import Say, this_machine
+from perf_culprit.machine.this_machine import this_machine
 from perf_culprit.machine.trace_means import PYTHON, means_of, reached_python
 from perf_culprit.measure.runner import Commands, ExecutionError, NoSamplesError
 from perf_culprit.measure.workplace import Workplace
@@ -59,6 +59,7 @@ from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.run import NO_COST, Direction, Metric, MetricKey, Run
+from perf_culprit.progress import Say
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import machine_environment
 from perf_culprit.search.cost import executions_for, forecast

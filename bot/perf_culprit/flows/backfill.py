@@ -17,12 +17,13 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.user_commands import shell_commands, with_quantities
-from perf_culprit.machine.this_machine import Say, this_machine
+from perf_culprit.machine.this_machine import this_machine
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.model.run_file import encode_run
+from perf_culprit.progress import Say
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.store.opening import open_history

@@ -17,7 +17,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.explain.tracer.traced_command import methods_of_tests
 from perf_culprit.github.runner_files import read_event, value_at
-from perf_culprit.machine.this_machine import Say, TracePlan
+from perf_culprit.machine.this_machine import TracePlan
 from perf_culprit.machine.trace_means import PYTHON, means_of, reached_python, trace
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
@@ -26,6 +26,7 @@ from perf_culprit.model.reason import Caveat, because
 from perf_culprit.model.report import TreeComparison
 from perf_culprit.model.run import LONGEST_METHOD, MOST_INDEXED, MOST_METHODS
 from perf_culprit.model.run_file import decode_run
+from perf_culprit.progress import Say
 from perf_culprit.store.run_names import read_names
 
 Index = Mapping[str, Sequence[str]]

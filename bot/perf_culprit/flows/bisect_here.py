@@ -22,7 +22,6 @@ from perf_culprit.dispatch.local_bisection import (
 from perf_culprit.dispatch.package_chain import package_chain
 from perf_culprit.errors import BotError, UsageError
 from perf_culprit.flows.user_commands import by_time, cannot_count, profiling, shell_commands, uncountable
-from perf_culprit.machine.this_machine import Say
 from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import BisectionReport, OutcomeKind
@@ -31,6 +30,7 @@ from perf_culprit.model.count import AUTO, FAILURES, Count, is_exact, quantity_o
 from perf_culprit.model.counted_metric import timed_quantity
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Argument, Reason, SearchReason, because
+from perf_culprit.progress import Say
 from perf_culprit.say.bisection_exports import git_run_script
 from perf_culprit.say.bisection_steps import plan_text, progress_line
 from perf_culprit.say.bisection_words import reason_of

@@ -9,7 +9,7 @@ from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.flows.compared_commits import event_ends, merge_of
-from perf_culprit.github.job_context import Context, connect, read_context
+from perf_culprit.github.job_context import Context, connect_host, read_context
 from perf_culprit.github.runner_files import value_at
 from perf_culprit.model.maintenance import (
     AUTOMATIC,
@@ -117,7 +117,7 @@ def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observatio
     if not job.token:
         yield Observation(symptom=Symptom.ANONYMOUS, health=Health.WRONG)
         return
-    host = connect(job.context.destination(token=job.token, bot_login="github-actions[bot]"))
+    host = connect_host(job.context.destination(token=job.token, bot_login="github-actions[bot]"))
     try:
         for permission in needed:
             try:

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit import git
-from perf_culprit.commands.measure_requests import AUTO, MOST_ROUNDS, ROUNDS, Measure
+from perf_culprit.commands.measure_requests import DEFAULT_ROUNDS, MOST_ROUNDS, TRACE_AUTO, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
 from perf_culprit.files import replace_file
@@ -36,7 +36,7 @@ from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
 from perf_culprit.judge.paired_executions import planned_looks
-from perf_culprit.machine.this_machine import Say, TracePlan, this_machine
+from perf_culprit.machine.this_machine import TracePlan, this_machine
 from perf_culprit.machine.trace_means import trace
 from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
@@ -50,6 +50,7 @@ from perf_culprit.model.reason import Caveat, Reason, because
 from perf_culprit.model.report import Conclusion, Report, decode_tree_comparison, encode_tree_comparison
 from perf_culprit.model.run import HARNESS, VARIANT, Cost, Environment, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
+from perf_culprit.progress import Say
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import sentence
@@ -159,7 +160,7 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
     if asked.variant:
         texts = {commit: label.partition("=")[2] for commit, label in variants.items()}
         commands = replace_commands(commands, variants=texts)
-    usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
+    usual = COUNT_ROUNDS if is_exact(commands.count) else DEFAULT_ROUNDS
     environ = environ or {}
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
     names = asked.only
@@ -178,7 +179,7 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
         names=names,
         part=part,
         variants=variants,
-        is_indexed=asked.trace == AUTO and not names and part is None and is_default_push(environ),
+        is_indexed=asked.trace == TRACE_AUTO and not names and part is None and is_default_push(environ),
     )
     # Two commits that a person names are measured, even if they are one.
     is_asked = config.affected == "documents" and not (asked.affected or "GITHUB_EVENT_NAME" in environ)
@@ -374,7 +375,7 @@ class _Measurement:
         self._began = self._written = time.monotonic()
         self._writing_seconds = 0.0
         # The rounds' own part of the time.
-        self._rounds_limit = self._limit * (1 - TRACE_SHARE * (plan.asked.trace == AUTO))
+        self._rounds_limit = self._limit * (1 - TRACE_SHARE * (plan.asked.trace == TRACE_AUTO))
         # A second measurement has as many rounds.
         self._pace = Pace(deadline=self._deadline)
         self._lines: Mapping[str, str] = {}
@@ -441,7 +442,7 @@ class _Measurement:
 
     def _trace(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         """Trace all commits; by `auto` only if something got or looks worse, and whatever happens is no error."""
-        if self._plan.asked.trace != AUTO:
+        if self._plan.asked.trace != TRACE_AUTO:
             self._traced(workplace, plan, output)
             return
         (output / DIAGNOSIS_FILE).unlink(missing_ok=True)
@@ -480,7 +481,7 @@ class _Measurement:
 
     def _keep_for_trace(self, report: Report) -> None:
         """End the rounds early enough for a trace. A suspicion that a later round takes back keeps the minutes too."""
-        self._keeps_for_trace |= self._plan.asked.trace == AUTO and bool(flagged(report))
+        self._keeps_for_trace |= self._plan.asked.trace == TRACE_AUTO and bool(flagged(report))
         kept = KEPT_FOR_TRACE * self._execution_seconds
         if self._keeps_for_trace and kept <= self._limit / 2:
             self._rounds_limit = min(self._rounds_limit, self._limit - kept)
@@ -504,7 +505,7 @@ class _Measurement:
         self._diagnoses = diagnose_traces(
             self._plan.asked.repository, self._commits, traces=self._traces, by=traced.by, output=output
         )
-        if self._plan.asked.trace == AUTO:
+        if self._plan.asked.trace == TRACE_AUTO:
             self._add_impact()
 
     def _add_impact(self) -> None:

@@ -17,10 +17,10 @@ from perf_culprit.github.host import (
     Host,
     check_conclusion,
     check_name,
+    comment_marker,
     findings_id,
-    marker,
 )
-from perf_culprit.github.job_context import Destination, connect
+from perf_culprit.github.job_context import Destination, connect_host
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.command_answers import ready_lines
 from perf_culprit.say.comment import check_texts, loudest_first, render_markdown
@@ -64,7 +64,7 @@ def complete_check(check: Check, reports: Sequence[Report], destination: Destina
 
 def comment(host: Host, destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """Write the sticky comment on pull request `number`. Return its address; None if the configuration wants none."""
-    options = page_options(destination, mark=marker(report.suite), number=number)
+    options = page_options(destination, mark=comment_marker(report.suite), number=number)
 
     def draw() -> str:
         body = render_markdown(report, options=options)
@@ -114,7 +114,7 @@ def published_results(repository: Path, *, number: int, environ: Mapping[str, st
         raise UsageError(
             "its remote is on no known host", place=str(repository), next_step="set GITHUB_REPOSITORY to OWNER/NAME"
         )
-    return connect(_destination(name, environ)).results(number=number, start=RESULT_START)
+    return connect_host(_destination(name, environ)).results(number=number, start=RESULT_START)
 
 
 def _destination(repository: str, environ: Mapping[str, str]) -> Destination:
@@ -137,7 +137,7 @@ def publish_file(asked: Publish, *, config: Config, environ: Mapping[str, str]) 
             next_step="give --repository OWNER/NAME and --pull-request N or --sha HASH, and GITHUB_TOKEN",
         )
     destination = _destination(name, environ)
-    host = connect(destination)
+    host = connect_host(destination)
     lines: list[str] = []
     if sha is not None:
         with open_check(host, destination, name=check_name(report.suite), sha=sha) as check:

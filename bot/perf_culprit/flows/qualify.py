@@ -18,10 +18,10 @@ from perf_culprit.flows.measurement import Tried, measure_commits, measure_plan,
 from perf_culprit.judge.detector_audit import noise_sources
 from perf_culprit.judge.paired_executions import LOOKS, minutes_in_turn, planned_looks
 from perf_culprit.judge.planting import Planting
-from perf_culprit.machine.this_machine import Say
 from perf_culprit.model.accuracy import NoiseSources, Qualification
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import decode_run, encode_run
+from perf_culprit.progress import Say
 
 
 def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None = None) -> Qualification:

@@ -1,6 +1,5 @@
 """simulate -> judge -> say: models of a design, alone or against an older one."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from perf_culprit.model.report import Report
 from perf_culprit.model.run import MetricKey
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.model.simulation import Reference, Replication, SimulationReport
+from perf_culprit.progress import Say
 from perf_culprit.read.results.collect import collect
 from perf_culprit.simulate import replication, studies
 from perf_culprit.simulate.design import Design
@@ -28,8 +28,6 @@ from perf_culprit.simulate.studies import calibrate, combinations, configuration
 SWEEP_REPLICATIONS: Final = 2
 # The fewest rounds in which one change among twenty outputs can be proven: 2 / 2^12 is below 0.01 / 20.
 COMPARED_REPLICATIONS: Final = 12
-
-Tell = Callable[[str], None]  # receives progress messages
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,14 +45,14 @@ class SimulatedDesign:
         return SimulationReport(configurations=(configuration(self.design.score, simulated),))
 
 
-def simulate_design(asked: Simulate, *, tell: Tell) -> SimulatedDesign:
+def simulate_design(asked: Simulate, *, tell: Say) -> SimulatedDesign:
     design = load_design(asked.model, _parameters(asked))
     scenario = _scenario(design, asked)
     done = replication.replications(design, scenario, seed=asked.seed, tell=tell, exactly=asked.replications)
     return SimulatedDesign(design=design, scenario=scenario, seed=asked.seed, done=tuple(done))
 
 
-def compare_designs(asked: Simulate, against: Path, *, config: Config, tell: Tell) -> Report:
+def compare_designs(asked: Simulate, against: Path, *, config: Config, tell: Say) -> Report:
     """Judge the model against an older one."""
     parameters = _parameters(asked)
     new, old = (load_design(path, parameters) for path in (asked.model, against))
@@ -71,7 +69,7 @@ def judge_designs(
     seed: int,
     replications: int | None,
     config: Config,
-    tell: Callable[[str], None],
+    tell: Say,
 ) -> Report:
     """Judge by the detector of benchmarks: replications are samples, and those of one number share random numbers."""
     one = partial(replication.replications, seed=seed, tell=tell, fewest=COMPARED_REPLICATIONS)
@@ -101,7 +99,7 @@ def counters_json(simulated: SimulatedDesign) -> bytes:
     return encode_run(counter_run(simulated.design, simulated.scenario, simulated.done, seed=simulated.seed))
 
 
-def sweep_design(asked: Simulate, *, tell: Tell) -> SimulationReport:
+def sweep_design(asked: Simulate, *, tell: Say) -> SimulationReport:
     """Simulate every combination of the values under `sweep`."""
     design = load_design(asked.model, _parameters(asked))
     if not design.sweep:
@@ -126,7 +124,7 @@ def sweep_design(asked: Simulate, *, tell: Tell) -> SimulationReport:
     return SimulationReport(configurations=configurations, swept=tuple(design.sweep), references=references)
 
 
-def saturate_design(asked: Simulate, *, tell: Tell) -> SimulationReport:
+def saturate_design(asked: Simulate, *, tell: Say) -> SimulationReport:
     design = load_design(asked.model, _parameters(asked))
     saturation = studies.saturation(design, _scenario(design, asked), seed=asked.seed, tell=tell)
     return SimulationReport(saturation=saturation)

@@ -6,12 +6,11 @@ from typing import Final
 
 from msgspec import structs
 
-from perf_culprit.commands.declared import Measuring
+from perf_culprit.commands.declared import MeasuringCommand
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.machine.culprit_diagnosis import Profiling
-from perf_culprit.machine.this_machine import Say
 from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace, not_taken
@@ -19,13 +18,14 @@ from perf_culprit.measure.worktree_executor import interleaved
 from perf_culprit.model.count import BENCHMARK, Count, is_built, is_exact, quantity_of
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.progress import Say
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.say.reason_text import sentence
 
 NOTHING: Final = ":"  # as a shell command
 
 
-def shell_commands(config: Config, asked: Measuring) -> tuple[Commands, str]:
+def shell_commands(config: Config, asked: MeasuringCommand) -> tuple[Commands, str]:
     """Return the requested commands, else those of the configuration, and the format of their results.
 
     A `metric` of the build or of its output needs no command that measures.

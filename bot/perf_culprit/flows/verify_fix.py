@@ -10,10 +10,10 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.compare import compare_runs
 from perf_culprit.flows.measurement import measure_commits, measure_plan
-from perf_culprit.machine.this_machine import Say
 from perf_culprit.model.finding import BaselineSource, Finding, Verdict
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.model.run_file import decode_run
+from perf_culprit.progress import Say
 
 
 class Fix(StrEnum):

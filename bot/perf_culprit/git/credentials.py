@@ -19,7 +19,7 @@ USER: Final = "x-access-token"
 MOST_QUESTIONS: Final = 64
 # One answer is one packet, so the next question finds the next one. The shell itself cannot read it: dash redirects
 # only from descriptors of one digit.
-ANSWER: Final = "import posix, sys; posix.write(1, posix.read(int(sys.argv[1]), 4096))"
+_ANSWER_PROGRAM: Final = "import posix, sys; posix.write(1, posix.read(int(sys.argv[1]), 4096))"
 CAN_HAND_OVER: Final = sys.platform == "linux"
 
 
@@ -47,7 +47,7 @@ def helper_config(url: str, handle: int) -> tuple[tuple[str, str], ...]:
     Since 2.46, git sends the helper's answer at once, not only after the server requested it.
     """
     key = f"credential.{url}.helper"
-    answer = shlex.join(python("-I", "-S", "-c", ANSWER, str(handle)))
+    answer = shlex.join(python("-I", "-S", "-c", _ANSWER_PROGRAM, str(handle)))
     # Store and erase requests are ignored, without starting Python.
     helper = f'!answer() {{ test "$1" != get || exec {answer}; }}; answer'
     return (key, ""), (key, helper), (f"http.{url}.proactiveAuth", "basic")

@@ -55,7 +55,7 @@ class StrictRequester(Requester):
         is_listing = "per_page" in (parameters or {}) or "per_page=" in url
         waits = iter(WAITS_SECONDS)
         while True:
-            answer = super().requestJson(verb, url, parameters, headers, inert(input), *more, **named)
+            answer = super().requestJson(verb, url, parameters, headers, _visible_texts(input), *more, **named)
             status, answered, body = answer
             if verb == "GET":
                 is_fine = status != 200 or is_answer(body, is_listing=is_listing)
@@ -95,7 +95,7 @@ SHOWN_LINES: Final = frozenset({"name", "title"})
 SHOWN_TEXTS: Final = frozenset({"body", "message", "summary", "text"})
 
 
-def inert(value: Any, key: str = "") -> Any:
+def _visible_texts(value: Any, key: str = "") -> Any:
     """Make every text for GitHub visible: the only place where invisible characters are removed, from any source."""
     match value:
         case str() if key in SHOWN_LINES:
@@ -103,9 +103,9 @@ def inert(value: Any, key: str = "") -> Any:
         case str() if key in SHOWN_TEXTS:
             return visible(value.replace("\r\n", "\n"), kept="\n\t\N{NO-BREAK SPACE}")
         case Mapping():
-            return {name: inert(member, name) for name, member in value.items()}
+            return {name: _visible_texts(member, name) for name, member in value.items()}
         case list():
-            return [inert(entry) for entry in value]
+            return [_visible_texts(entry) for entry in value]
         case _:
             return value
 
@@ -294,7 +294,7 @@ class Client:
     sleep: Sleep
 
 
-def connect(
+def create_client(
     *,
     token: str,
     api_url: str,

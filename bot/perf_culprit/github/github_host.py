@@ -2,18 +2,18 @@
 
 from perf_culprit.github import posting, pull_requests, workflow_runs
 from perf_culprit.github.client import ACTIONS_BOT, Client
-from perf_culprit.github.client import connect as connect_client
+from perf_culprit.github.client import create_client as connect_client
 
 
 class GitHub(Client):
-    """A connection (`perf_culprit.github.client.connect`) with all methods of `Host`."""
+    """A connection (`perf_culprit.github.client.create_client`) with all methods of `Host`."""
 
     __slots__ = ()
 
     find_pull_request = pull_requests.find_pull_request
     find_skip = pull_requests.find_skip
-    is_current = pull_requests.is_current
-    commit_facts = pull_requests.commit_facts
+    is_current = pull_requests.has_judged_head
+    commit_facts = pull_requests.read_commit_facts
     modified_files = pull_requests.modified_files
     merged_as = pull_requests.merged_as
     merged_pull_request = pull_requests.merged_pull_request
@@ -42,7 +42,7 @@ class GitHub(Client):
     close_issue = posting.close_issue
 
 
-def connect(*, token: str, api_url: str, repository: str, bot_login: str = ACTIONS_BOT) -> GitHub:
+def connect_github(*, token: str, api_url: str, repository: str, bot_login: str = ACTIONS_BOT) -> GitHub:
     """Connect for a job. It sends about ten requests, four of them writes: far below every limit, so without pauses."""
     client = connect_client(
         token=token,

@@ -46,7 +46,7 @@ class CheckConclusion(StrEnum):
     CANCELLED = "cancelled"
 
 
-CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
+_CHECK_CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
     Conclusion.REGRESSION: CheckConclusion.NEUTRAL,
     Conclusion.OTHER_HARDWARE: CheckConclusion.NEUTRAL,
     Conclusion.SUSPECTED: CheckConclusion.NEUTRAL,
@@ -61,7 +61,7 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
 
 def check_conclusion(reports: Sequence[Report]) -> CheckConclusion:
     """Fail the check only for a regression over the fail threshold. The worst of several reports counts."""
-    each = {CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion] for report in reports}
+    each = {CheckConclusion.FAILURE if report.failed else _CHECK_CONCLUSIONS[report.conclusion] for report in reports}
     # Something was not measured, or the benchmarks' own files may have changed it: not a success.
     doubtful = {Remark.PARTLY_AFFECTED, Remark.PART_MISSING, Remark.HARNESS_CHANGED}
     if any(note.code in doubtful for report in reports for note in report.notes):
@@ -99,7 +99,7 @@ ID_HASH_CHARACTERS = 8
 ENDS_LIKE_A_HASH = re.compile(rf"(?:^|-)[0-9a-f]{{{ID_HASH_CHARACTERS}}}$")
 RESULT_START = "<!-- perf-culprit:v1:"
 ANSWER_START = "<!-- perf-culprit:v1:answer:"
-ANSWER = re.compile(rf"{ANSWER_START}([0-9]{{1,18}}) -->")
+ANSWER_MARKER = re.compile(rf"{ANSWER_START}([0-9]{{1,18}}) -->")
 JOINT: Final = "joint"
 ISSUE = re.compile(
     r"<!-- perf-culprit:v1:regression:(?P<suite>[a-z0-9-]{1,60}):(?P<key>[0-9a-f]{16}|joint):"
@@ -107,7 +107,7 @@ ISSUE = re.compile(
 )
 
 
-def marker(suite: str) -> str:
+def comment_marker(suite: str) -> str:
     """The invisible first line by which the bot recognizes its own comment."""
     return f"<!-- perf-culprit:v1:{suite_id(suite)} -->"
 

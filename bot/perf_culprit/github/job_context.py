@@ -36,11 +36,11 @@ class Destination:
         return f"{self.server_url}/{self.repository}"
 
 
-def connect(destination: Destination) -> Host:
+def connect_host(destination: Destination) -> Host:
     # PyGithub takes longer to load than everything else that a job needs before it contacts GitHub.
     from perf_culprit.github import github_host
 
-    return github_host.connect(
+    return github_host.connect_github(
         token=destination.token,
         api_url=destination.api_url,
         repository=destination.repository,

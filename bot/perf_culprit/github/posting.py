@@ -15,7 +15,7 @@ from github.IssueComment import IssueComment
 from perf_culprit.errors import BotError, InfrastructureError
 from perf_culprit.github.client import Client, explained, headers_of, is_rate_limit, limit_wait_seconds, too_long
 from perf_culprit.github.host import (
-    ANSWER,
+    ANSWER_MARKER,
     ANSWER_START,
     FINDINGS,
     ISSUE,
@@ -33,16 +33,16 @@ from perf_culprit.github.host import (
 
 # POST with a single result: after a lost answer, search for the result before sending it again.
 
-ATTEMPTS = 3
+_ATTEMPTS = 3
 # A new object may be missing from listings for some seconds, so one look is not enough.
 LOOK_AGAIN_SECONDS = (1.0, 2.0, 4.0)
 
-Result = TypeVar("Result")
+_ResultT = TypeVar("_ResultT")
 
 
 def post_once(
-    client: Client, *, post: Callable[[], Result], find: Callable[[], Result | None], attempts: int = ATTEMPTS
-) -> Result:
+    client: Client, *, post: Callable[[], _ResultT], find: Callable[[], _ResultT | None], attempts: int = _ATTEMPTS
+) -> _ResultT:
     """Return the result of `post()`, or what `find()` sees of an attempt whose answer got lost.
 
     Refusals (4xx) are raised at once, and rate limits are waited for. After a server or connection failure, the change
@@ -67,7 +67,7 @@ def post_once(
     return post_once(client, post=post, find=find, attempts=attempts - 1)
 
 
-def look_again(client: Client, find: Callable[[], Result | None]) -> Result | None:
+def look_again(client: Client, find: Callable[[], _ResultT | None]) -> _ResultT | None:
     for wait_seconds in LOOK_AGAIN_SECONDS:
         client.sleep(wait_seconds)
         existing = find()
@@ -87,7 +87,7 @@ def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
     """Return the ids of a thread's comments that the bot has answered as commands, newest first."""
     with explained(f"read the comments of #{number}"):
         answers = own_comments(client, number=number, mark=ANSWER_START)
-    matches = (ANSWER.match(answer.body or "") for answer in answers)
+    matches = (ANSWER_MARKER.match(answer.body or "") for answer in answers)
     return tuple(sorted({int(match[1]) for match in matches if match}, reverse=True))
 
 
@@ -208,7 +208,7 @@ def same_text(stored: str, new: str) -> bool:
 MAXIMUM_TEXT_CHARACTERS = 65_535
 MAXIMUM_TITLE_CHARACTERS = 255
 ANNOTATIONS_PER_REQUEST = 50
-CUT_POINTER = "\n\nCut here. The whole report is in the job summary."
+_CHECK_CUT = "\n\nCut here. The whole report is in the job summary."
 
 
 class CheckRun:
@@ -234,7 +234,7 @@ class CheckRun:
         """
         output = _output(result.title, result.summary)
         if result.text:
-            output["text"] = cut_at_line(result.text, limit=MAXIMUM_TEXT_CHARACTERS, pointer=CUT_POINTER)
+            output["text"] = cut_at_line(result.text, limit=MAXIMUM_TEXT_CHARACTERS, pointer=_CHECK_CUT)
         annotations = [_as_json(annotation) for annotation in result.annotations]
         with explained("complete the check run"):
             self.remote.edit(
@@ -261,7 +261,7 @@ def _as_json(annotation: Annotation) -> dict[str, str | int]:
 def _output(title: str, summary: str) -> dict[str, Any]:
     return {
         "title": title[:MAXIMUM_TITLE_CHARACTERS],
-        "summary": cut_at_line(summary, limit=MAXIMUM_TEXT_CHARACTERS, pointer=CUT_POINTER),
+        "summary": cut_at_line(summary, limit=MAXIMUM_TEXT_CHARACTERS, pointer=_CHECK_CUT),
     }
 
 
@@ -273,7 +273,9 @@ def continued_check(
         existing = _find(client, name=name, head_sha=head_sha, external_id=external_id)
     if existing is not None:
         return CheckRun(existing)
-    return CheckRun(start(client, name=name, head_sha=head_sha, external_id=external_id, details_url=details_url))
+    return CheckRun(
+        _start_check(client, name=name, head_sha=head_sha, external_id=external_id, details_url=details_url)
+    )
 
 
 @contextmanager
@@ -284,7 +286,9 @@ def check_run(
 
     `external_id` (such as the id and attempt of the workflow's run) tells this check run from those of other runs.
     """
-    check = CheckRun(start(client, name=name, head_sha=head_sha, external_id=external_id, details_url=details_url))
+    check = CheckRun(
+        _start_check(client, name=name, head_sha=head_sha, external_id=external_id, details_url=details_url)
+    )
     try:
         yield check
     except BaseException as error:
@@ -295,7 +299,9 @@ def check_run(
         check.complete(NO_RESULT)
 
 
-def start(client: Client, *, name: str, head_sha: str, external_id: str, details_url: str | None) -> RemoteCheckRun:
+def _start_check(
+    client: Client, *, name: str, head_sha: str, external_id: str, details_url: str | None
+) -> RemoteCheckRun:
     def post() -> RemoteCheckRun:
         return client.repository.create_check_run(
             name,

@@ -129,7 +129,7 @@ def _has(text: str, part: str) -> bool:
     return part.casefold() in text.casefold()
 
 
-def is_current(client: Client, pull_request: PullRequest) -> bool:
+def has_judged_head(client: Client, pull_request: PullRequest) -> bool:
     """Whether the pull request still has the judged head. Call it right before posting, as runs may overtake."""
     with explained(f"read pull request #{pull_request.number}"):
         pull = client.repository.get_pull(pull_request.number).raw_data
@@ -147,7 +147,7 @@ def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
         return pull.merge_commit_sha if merged else None
 
 
-def commit_facts(client: Client, *, commit: str) -> CommitFacts:
+def read_commit_facts(client: Client, *, commit: str) -> CommitFacts:
     """Return author, date and size. GitHub lists at most 300 files."""
     with explained(f"read commit {commit[:10]}"):
         read = client.repository.get_commit(commit).raw_data

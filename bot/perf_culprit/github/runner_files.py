@@ -133,7 +133,7 @@ def property_text(text: str) -> str:
 
 # The action's outputs: a file of assignments that the runner reads.
 
-NAME = re.compile(r"[a-z][a-z0-9-]{0,99}")
+_OUTPUT_NAME = re.compile(r"[a-z][a-z0-9-]{0,99}")
 
 
 def write_outputs(values: Mapping[str, str], *, path: Path) -> None:
@@ -164,7 +164,7 @@ def writing(what: str, *, path: Path, variable: str) -> Iterator[None]:
 
 
 def assignment(name: str, value: str) -> str:
-    if NAME.fullmatch(name) is None:
+    if _OUTPUT_NAME.fullmatch(name) is None:
         raise ValueError(f"not an output's name: {name!r}")
     delimiter = f"end-{secrets.token_hex(16)}"
     return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"
@@ -174,7 +174,7 @@ def assignment(name: str, value: str) -> str:
 
 # Above this size the runner drops the whole summary of the step.
 MAXIMUM_BYTES = 1 << 20
-CUT_POINTER = "\n\nCut here: a job summary holds 1 MiB. The whole report is in `report.json`.\n"
+_SUMMARY_CUT = "\n\nCut here: a job summary holds 1 MiB. The whole report is in `report.json`.\n"
 
 
 def append_summary(text: str, *, path: Path) -> None:
@@ -192,6 +192,6 @@ def cut_to_bytes(text: str, *, limit_bytes: int) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= limit_bytes:
         return data.decode()
-    kept = data[: max(0, limit_bytes - len(CUT_POINTER.encode()))].decode("utf-8", "ignore")
+    kept = data[: max(0, limit_bytes - len(_SUMMARY_CUT.encode()))].decode("utf-8", "ignore")
     end = kept.rfind("\n")
-    return (kept[:end] if end > 0 else kept) + CUT_POINTER
+    return (kept[:end] if end > 0 else kept) + _SUMMARY_CUT

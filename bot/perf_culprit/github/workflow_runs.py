@@ -21,11 +21,11 @@ from perf_culprit.model.maintenance import protection_step
 
 # Artifacts of a workflow run, as bytes from an untrusted source; `collect/` opens them.
 
-MEBIBYTE = 1 << 20
+_MEBIBYTE = 1 << 20
 PER_PAGE: Final = 100
 # In runs with more artifacts than this, one can be found by name only.
 MAXIMUM_PAGES = 10
-CHUNK_BYTES = 1 << 16
+_CHUNK_BYTES = 1 << 16
 # The address of an artifact's bytes is valid for a minute, so each attempt asks for a new one.
 DOWNLOAD_ATTEMPTS = 3
 DOWNLOAD_WAIT_SECONDS = 2.0
@@ -35,8 +35,8 @@ EXPIRED_STEP = "run the benchmarks again, or keep artifacts longer (`retention-d
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArtifactLimits:
     artifacts: int = 50
-    zip_bytes: int = 64 * MEBIBYTE
-    total_bytes: int = 64 * MEBIBYTE
+    zip_bytes: int = 64 * _MEBIBYTE
+    total_bytes: int = 64 * _MEBIBYTE
     seconds: float = 60.0
     timeout_seconds: float = 15.0
 
@@ -99,7 +99,7 @@ def list_artifacts(client: Client, *, run_id: int, head_sha: str, name: str | No
         )
         _, answer = client.repository.requester.requestJsonAndCheck("GET", url, parameters=parameters)
         artifacts += [
-            listed(entry) for entry in answer["artifacts"] if belongs(entry, run_id=run_id, head_sha=head_sha)
+            _listed_artifact(entry) for entry in answer["artifacts"] if belongs(entry, run_id=run_id, head_sha=head_sha)
         ]
         if page * PER_PAGE >= answer["total_count"]:
             break
@@ -112,7 +112,7 @@ def belongs(entry: dict[str, Any], *, run_id: int, head_sha: str) -> bool:
     return run.get("id") == run_id and run.get("head_sha") == head_sha
 
 
-def listed(entry: dict[str, Any]) -> ListedArtifact:
+def _listed_artifact(entry: dict[str, Any]) -> ListedArtifact:
     return ListedArtifact(
         id=entry["id"],
         name=entry["name"],
@@ -133,7 +133,7 @@ def download(client: Client, artifact: ListedArtifact, *, limits: ArtifactLimits
         raise DataError("the artifact has expired", place=artifact.place, next_step=EXPIRED_STEP)
     if artifact.size_bytes > limits.zip_bytes:
         raise too_large(artifact.place, size_bytes=artifact.size_bytes, limit_bytes=limits.zip_bytes)
-    content = fetch(client, artifact, limits=limits)
+    content = fetch_zip(client, artifact, limits=limits)
     algorithm, _, expected = (artifact.digest or "").partition(":")
     if algorithm == "sha256" and hashlib.sha256(content).hexdigest() != expected.lower():
         raise DataError(
@@ -144,7 +144,7 @@ def download(client: Client, artifact: ListedArtifact, *, limits: ArtifactLimits
     return content
 
 
-def fetch(
+def fetch_zip(
     client: Client, artifact: ListedArtifact, *, limits: ArtifactLimits, attempts: int = DOWNLOAD_ATTEMPTS
 ) -> bytes:
     with explained(f"download {artifact.place}"):
@@ -156,7 +156,7 @@ def fetch(
             if attempts == 1 or answered:
                 raise
     client.sleep(DOWNLOAD_WAIT_SECONDS)
-    return fetch(client, artifact, limits=limits, attempts=attempts - 1)
+    return fetch_zip(client, artifact, limits=limits, attempts=attempts - 1)
 
 
 def redirect(client: Client, artifact: ListedArtifact) -> str:
@@ -195,7 +195,7 @@ def read(location: str, *, place: str, limits: ArtifactLimits) -> bytes:
         if response.status_code != 200:
             raise requests.HTTPError(f"status {response.status_code}", response=response)
         content = bytearray()
-        for chunk in response.iter_content(CHUNK_BYTES):
+        for chunk in response.iter_content(_CHUNK_BYTES):
             content += chunk
             if len(content) > limits.zip_bytes:
                 raise too_large(place, size_bytes=len(content), limit_bytes=limits.zip_bytes)
@@ -206,7 +206,7 @@ def read(location: str, *, place: str, limits: ArtifactLimits) -> bytes:
 
 def too_large(place: str, *, size_bytes: int, limit_bytes: int) -> DataError:
     return DataError(
-        f"{size_bytes / MEBIBYTE:.1f} MiB zipped or more; the limit is {limit_bytes / MEBIBYTE:.1f} MiB",
+        f"{size_bytes / _MEBIBYTE:.1f} MiB zipped or more; the limit is {limit_bytes / _MEBIBYTE:.1f} MiB",
         place=place,
         next_step="upload only the result files of the benchmarks",
     )

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from perf_culprit.files import temporary_folder
 from perf_culprit.init.build_files import cmake_suggestions
-from perf_culprit.init.native_output import Command, compiling, native
+from perf_culprit.init.native_output import BenchmarkCommand, compiling, native
 from perf_culprit.init.repository import Repository, Suggestion, look
 
 ANSWER_SECONDS: Final = 60
 SCRATCH: Final = "{scratch}"  # a folder of its own for what a tool writes
-NAMED: Final = re.compile(r"(?<![\w-])[\w:./-]*bench[\w:./-]*", re.IGNORECASE)
+_BENCHMARK_WORD: Final = re.compile(r"(?<![\w-])[\w:./-]*bench[\w:./-]*", re.IGNORECASE)
 NO_MEASUREMENT: Final = re.compile(
     r"check|build|lint|clean|install|compile|compare|report|publish|upload", re.IGNORECASE
 )
@@ -59,7 +59,7 @@ def _cargo(answer: str, _: str, repository: Repository) -> Iterator[Suggestion]:
         wanted = f" --features {','.join(features)}" if features else ""
         lines += [f"cargo bench -p {package}{names}{wanted}"] * bool(benches)
     if lines:
-        command = native(Command(text=" && ".join(lines)), repository)
+        command = native(BenchmarkCommand(text=" && ".join(lines)), repository)
         run = " && ".join(filter(None, (command.text, command.after)))
         build = compiling(command.text)
         yield Suggestion(tool="cargo metadata", run=run, build=build, place="Cargo.toml")
@@ -69,7 +69,7 @@ def _workspaces(answer: str, _: str, repository: Repository) -> Iterator[Suggest
     for workspace, about in _parsed(answer).items():
         scripts = about if isinstance(about, dict) else {}
         for script in scripts:
-            if NAMED.fullmatch(script) and not NO_MEASUREMENT.search(script):
+            if _BENCHMARK_WORD.fullmatch(script) and not NO_MEASUREMENT.search(script):
                 yield _task(f"npm run {script} --workspace {workspace}", "npm install --silent", repository)
 
 
@@ -81,13 +81,13 @@ def _cmake(answer: str, _: str, repository: Repository) -> Iterator[Suggestion]:
 def _tasks(answer: str, command: str, repository: Repository) -> Iterator[Suggestion]:
     """Run a task that is named after benchmarks by the program that lists it."""
     launch = LAUNCHED[command.split(maxsplit=1)[0]]
-    for name in dict.fromkeys(NAMED.findall(answer)):
+    for name in dict.fromkeys(_BENCHMARK_WORD.findall(answer)):
         if not (NO_MEASUREMENT.search(name) or name.startswith("-") or name in repository.files):
             yield _task(f"{launch} {name.strip(':./')}", "", repository)
 
 
 def _task(text: str, build: str, repository: Repository) -> Suggestion:
-    command = native(Command(text=text), repository)
+    command = native(BenchmarkCommand(text=text), repository)
     printed = " && ".join(filter(None, (command.text, command.after)))
     return Suggestion(tool=text, run=printed, build=build, place=text.split(maxsplit=1)[0])
 
@@ -101,9 +101,9 @@ LAUNCHED: Final = {
     "hatch": "hatch run",
     "make": "make",
 }
-Reader = Callable[[str, str, Repository], Iterator[Suggestion]]
+_SuggestionReader = Callable[[str, str, Repository], Iterator[Suggestion]]
 # A file, the command whose answer is read if there is that file, and the reader.
-QUESTIONS: Final[tuple[tuple[str, str, Reader], ...]] = (
+QUESTIONS: Final[tuple[tuple[str, str, _SuggestionReader], ...]] = (
     ("Cargo.toml", "cargo metadata --no-deps --format-version 1", _cargo),
     ("package.json", "npm pkg get scripts --workspaces --json", _workspaces),
     ("CMakeLists.txt", f"cmake -S . -B {SCRATCH} -LA", _cmake),

@@ -10,9 +10,9 @@ from perf_culprit.init.existing_workflows import workflow_suggestions
 from perf_culprit.init.native_output import (
     JULIA_BUILD,
     JULIA_SUITE,
-    OUTPUT,
+    OUTPUT_FILE,
     TIMED_NOTE,
-    Command,
+    BenchmarkCommand,
     native,
     package_scripts,
 )
@@ -35,7 +35,7 @@ def _every(repository: Repository) -> tuple[Suggestion, ...]:
     sure, tried = workflow_suggestions(repository)
     guesses = (
         Suggestion(tool=tool, setup=setup, run=run)
-        for tool, files, text, setup, run in KNOWN
+        for tool, files, text, setup, run in _TOOL_SIGNS
         if repository.says(files, text)
     )
     special = (_go_modules(repository), _pytest_benchmark(repository), _benchmark_dot_net(repository), _asv(repository))
@@ -45,7 +45,7 @@ def _every(repository: Repository) -> tuple[Suggestion, ...]:
 
 def _tasks(repository: Repository) -> Iterator[Suggestion]:
     """Suggest a task named after benchmarks from each file with tasks."""
-    for program, name, pattern, before in TASKS:
+    for program, name, pattern, before in _TASK_FILES:
         if (match := re.search(pattern, repository.read(name), re.MULTILINE)) is not None:
             yield _task(f"{program} {match[1]}", repository, build=before, place=name)
     scripts = package_scripts(repository, "package.json")
@@ -60,7 +60,7 @@ def _tasks(repository: Repository) -> Iterator[Suggestion]:
 
 
 def _task(text: str, repository: Repository, *, build: str, place: str) -> Suggestion:
-    command = native(Command(text=text), repository)
+    command = native(BenchmarkCommand(text=text), repository)
     printed = " && ".join(filter(None, (command.text, command.after)))
     timed = replace(command, is_timed=True).line
     run, other = (timed, printed) if command.is_timed else (printed, timed)
@@ -107,7 +107,7 @@ def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
     if not (naming or holding):
         return None
     run = f"dotnet run -c Release --project '{(naming or holding)[0]}' -- --filter '*' --exporters json"
-    return Suggestion(tool="BenchmarkDotNet", run=f"{run} && cp -r BenchmarkDotNet.Artifacts/results {OUTPUT}")
+    return Suggestion(tool="BenchmarkDotNet", run=f"{run} && cp -r BenchmarkDotNet.Artifacts/results {OUTPUT_FILE}")
 
 
 def _asv(repository: Repository) -> Suggestion | None:
@@ -116,7 +116,7 @@ def _asv(repository: Repository) -> Suggestion | None:
     if name is None:
         return None
     folder, _, file = name.rpartition("/")
-    command = native(Command(text=f"asv run --config {file}", folder=folder), repository)
+    command = native(BenchmarkCommand(text=f"asv run --config {file}", folder=folder), repository)
     inside = f"(cd {folder}\n{command.text})" if folder else command.text
     run = f"{inside}\n{command.after}"
     return Suggestion(tool="asv", setup="pip install asv virtualenv", run=run, place=name, notes=command.notes)
@@ -128,7 +128,7 @@ PYTEST_BENCHMARK: Final = (
     (r"(^|/)(test_|bench)[^/]*\.py$|_test\.py$", r"(?m)^ *(async )?def test_\w+\([^)]*\bbenchmark\b"),
 )
 # Tool, path and content of a file that shows it (regular expressions), setup, run.
-KNOWN: Final = (
+_TOOL_SIGNS: Final = (
     ("go test", r"_test\.go$", r"func Benchmark\w*\(", "", "go test -run '^$' -bench . -benchmem ./..."),
     (
         "Julia",
@@ -148,7 +148,7 @@ KNOWN: Final = (
 )
 LOCKS: Final = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lockb?", "bun"), ("package-lock.json", "npm"))
 # Program, its file, the name of the task (a group), the build that a checkout needs first.
-TASKS: Final = (
+_TASK_FILES: Final = (
     ("make", "Makefile", r"^(bench(?:mark)?s?)\s*:(?!=)", ""),
     ("just", "justfile", r"^(bench(?:mark)?s?)\b[^:=\n]*:(?!=)", ""),
     ("tox -e", "tox.ini", r"^\[testenv:((?:bench|perf)[\w-]*)\]", ""),

@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from itertools import groupby
 from typing import Any, Final
 
-from perf_culprit.init.native_output import OUTPUT, Command, compiling, native
+from perf_culprit.init.native_output import OUTPUT_FILE, BenchmarkCommand, compiling, native
 from perf_culprit.init.repository import Repository, Suggestion
 
 
@@ -34,7 +34,7 @@ def _criterion(repository: Repository) -> Iterator[Suggestion]:
         for folder, about in benching.items()
         if folder not in members
     ]
-    command = native(Command(text=" && ".join(texts)), repository)
+    command = native(BenchmarkCommand(text=" && ".join(texts)), repository)
     build = compiling(command.text)
     yield Suggestion(tool="Criterion", build=build, run=" && ".join(filter(None, (command.text, command.after))))
 
@@ -106,7 +106,7 @@ def _maven(repository: Repository) -> Iterator[Suggestion]:
         if "jmh-core" in text and "<packaging>pom<" not in text:
             jar = _shaded_jar(text)
             program = f"-jar {_within(folder, f'target/{jar}')}" if jar else _from_classes(folder)
-            run = f"java {program} -rf json -rff {OUTPUT}"
+            run = f"java {program} -rf json -rff {OUTPUT_FILE}"
             yield Suggestion(
                 tool="JMH (Maven)",
                 build=_maven_build(repository, folder, has_jar=bool(jar)),
@@ -160,14 +160,16 @@ def _gradle(repository: Repository) -> Iterator[Suggestion]:
         if GRADLE_PLUGIN.search(repository.read(name)):
             folder = name.rpartition("/")[0]
             task = f":{folder.replace('/', ':')}:jmh" if folder else "jmh"
-            command = native(Command(text=f"{gradle} {task}"), repository)
+            command = native(BenchmarkCommand(text=f"{gradle} {task}"), repository)
             yield Suggestion(tool="JMH (Gradle)", run=f"{command.text} && {command.after}", place=name)
 
 
 # CMake: the targets that link Google Benchmark, and the options that enable them.
 
 LINKED: Final = re.compile(r"target_link_libraries\(\s*([\w.-]+)[^)]*\bbenchmark(::|_main\b|\b)")
-OPTION: Final = re.compile(r"(?:option|cmake_dependent_option)\(\s*(\w*BENCH\w*)\s+[^)]*\bOFF\s*\)", re.IGNORECASE)
+_CMAKE_OPTION: Final = re.compile(
+    r"(?:option|cmake_dependent_option)\(\s*(\w*BENCH\w*)\s+[^)]*\bOFF\s*\)", re.IGNORECASE
+)
 
 
 def cmake_suggestions(repository: Repository, *, also: Iterable[str] = ()) -> Iterator[Suggestion]:
@@ -175,14 +177,14 @@ def cmake_suggestions(repository: Repository, *, also: Iterable[str] = ()) -> It
     files = repository.matching(re.compile(r"(^|/)CMakeLists\.txt$|\.cmake$"))
     texts = {name: repository.read(name) for name in files}
     linked = [(_cmake_root(name, texts), match[1]) for name, text in texts.items() for match in LINKED.finditer(text)]
-    options = dict.fromkeys([*OPTION.findall("".join(texts.values())), *also])
+    options = dict.fromkeys([*_CMAKE_OPTION.findall("".join(texts.values())), *also])
     switches = " ".join(f"-D{name}=ON" for name in options)
     for root, pairs in groupby(dict.fromkeys(linked), key=lambda pair: pair[0]):
         names = [name for _, name in pairs]
         target = " ".join(names)
         runs = [
             f'"$(find build -name {name} -type f -perm -u+x | head -n 1)" --benchmark_repetitions=5 --benchmark_out='
-            + (OUTPUT if len(names) == 1 else f'"$PERF_CULPRIT_OUTPUT/{name}.json"')
+            + (OUTPUT_FILE if len(names) == 1 else f'"$PERF_CULPRIT_OUTPUT/{name}.json"')
             for name in names
         ]
         yield Suggestion(
@@ -191,7 +193,7 @@ def cmake_suggestions(repository: Repository, *, also: Iterable[str] = ()) -> It
                 f"cmake -S {root or '.'} -B build -DCMAKE_BUILD_TYPE=Release {switches}".rstrip()
                 + f" && cmake --build build --parallel --target {target}"
             ),
-            run=" && ".join([f"mkdir -p {OUTPUT}"] * (len(names) > 1) + runs),
+            run=" && ".join([f"mkdir -p {OUTPUT_FILE}"] * (len(names) > 1) + runs),
             place=_within(root, "CMakeLists.txt"),
         )
 

@@ -5,7 +5,7 @@ import shlex
 from typing import Final
 
 SCRIPTS: Final = "py|sh|js|mjs|cjs|ts|rb|php|pl|ps1|jl|R"
-TASKS: Final = (
+_TASK_RUNNERS: Final = (
     r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvnw?|rake|bazel|task|sbt|pixi|poe|hatch|invoke|composer"
     r"|mise|moon|turbo|lage|lerna|cargo (make|xtask))\b"
 )
@@ -28,7 +28,7 @@ MEASURING: Final = tuple(
         ("vitest", r"\bvitest\s+bench\b"),
         ("pytest", r"\bpytest\b(?!-).*\bbench"),
         # `worker=bench` is a variable's value.
-        ("task", rf"{TASKS}.*\s(?![A-Za-z_]\w*=)\S*bench"),
+        ("task", rf"{_TASK_RUNNERS}.*\s(?![A-Za-z_]\w*=)\S*bench"),
         ("script", rf"^([A-Z_]+=\S+\s+)*(\S+\s+){{0,6}}?[\w./-]*bench[\w./-]*\.({SCRIPTS})(\s|$)"),
         ("script", r"^([A-Z_]+=\S+\s+)*(\w+\s+(run\s+)?)?(-\w+\s+)*[\w./-]*bench[\w./-]*(\s|$)"),
     )
@@ -42,7 +42,7 @@ TALK: Final = re.compile(
     r"|\b(micromamba|mamba|conda|poetry|pixi|hatch|brew) (install|add|create|update)\b|pkg\"|Pkg\.\w|display|git push"
     r"|--no-run\b|--help\b|_build\b|\bcompile\b|GITHUB_(OUTPUT|ENV)|--collect-only|\bcompare\b|\bconvert\b|\breport\."
     r"|\bcheck-|\blint\b|\bbencher (archive|threshold|report)\b"
-    rf"|{TASKS}.*\s(build|publish|deploy|install|compile|clean|prepare|download)[-_:A-Z]?\w*[Bb]ench"
+    rf"|{_TASK_RUNNERS}.*\s(build|publish|deploy|install|compile|clean|prepare|download)[-_:A-Z]?\w*[Bb]ench"
     # A script that only processes results.
     rf"|(summar|publish|upload|report|duration|comment|regression|merge|/check)[\w-]*\.({SCRIPTS})\b"
     rf"|\.({SCRIPTS}) (upload|publish|summary|ingest|merge|check)\b"

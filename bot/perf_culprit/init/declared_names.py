@@ -28,7 +28,7 @@ DECLARED: Final = tuple(
     )
 )
 # A few benchmarks may be switched off for this system.
-ENOUGH: Final = 0.9
+_DECLARED_SHARE: Final = 0.9
 
 
 def lost_names(repository: Repository, commands: Collection[str], given: Collection[str]) -> list[str]:
@@ -37,7 +37,7 @@ def lost_names(repository: Repository, commands: Collection[str], given: Collect
     rows = [row for row in DECLARED if row[0].search(text)] or DECLARED
     declared = {each for _, file, name in rows for each in _declared(repository, file, name)}
     lost = sorted(name for name in declared if not any(name in one for one in given))
-    return lost if len(lost) > (1 - ENOUGH) * len(declared) else []
+    return lost if len(lost) > (1 - _DECLARED_SHARE) * len(declared) else []
 
 
 def _declared(repository: Repository, file: re.Pattern[str], name: re.Pattern[str]) -> Iterator[str]:

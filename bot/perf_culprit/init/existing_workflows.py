@@ -8,27 +8,35 @@ from typing import Final
 
 from perf_culprit.init.command_lines import BENCHER, TALK, bencher_command, logical_lines, measuring_tool, without_noise
 from perf_culprit.init.job_preparation import CODSPEED_BUILD, SIDES, VENV, Preparation, placed, preparation_of
-from perf_culprit.init.native_output import OUTPUT, TIMED_NOTE, TRIED, TRIED_NOTE, Command, compiling, native
+from perf_culprit.init.native_output import (
+    OUTPUT_FILE,
+    TIMED_NOTE,
+    TRIED,
+    TRIED_NOTE,
+    BenchmarkCommand,
+    compiling,
+    native,
+)
 from perf_culprit.init.repository import Repository, Suggestion
-from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
+from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, WorkflowJob, WorkflowStep, jobs
 
 # Sources whose step is a whole suite; their command is rewritten.
-REWRITTEN: Final = ("asv", "Julia", "CodSpeed", "cargo codspeed", "Bencher")
+_WHOLE_SUITES: Final = ("asv", "Julia", "CodSpeed", "cargo codspeed", "Bencher")
 CHECKS_OUT: Final = re.compile(r"actions/checkout|\bgit (checkout|switch|worktree|stash|reset)\b")
 GAB: Final = "github-action-benchmark"
 CODSPEED: Final = re.compile(r"^codspeedhq/(action|codspeed)")
-NAMED: Final = re.compile(r"bench|perf|codspeed|asv|bencher", re.IGNORECASE)
+_BENCHMARK_WORDS: Final = re.compile(r"bench|perf|codspeed|asv|bencher", re.IGNORECASE)
 SCORES: Final = {GAB: 100.0, "Bencher": 95.0, "CodSpeed": 90.0, "task": 40.0, "script": 30.0}
 FOR_PEOPLE: Final = re.compile(r"\.(html?|zip|md|png|svg|gz|tgz|pdf)$|\bhtml\b")
-SURE: Final = 42.0
+_SURE_SCORE: Final = 42.0
 USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measuring:
+class MeasuringStep:
     """A measuring step of a job, its command, and its result file, if one is named."""
 
-    job: Job
+    job: WorkflowJob
     position: int
     command: str
     source: str
@@ -36,7 +44,7 @@ class Measuring:
     tool: str = ""
 
     @property
-    def step(self) -> Step:
+    def step(self) -> WorkflowStep:
         return self.job.steps[self.position]
 
     @property
@@ -44,7 +52,7 @@ class Measuring:
         """How certain it is that this is the suite that the project watches."""
         events = set(self.job.events)
         score = SCORES.get(self.source, 70.0)
-        score += 12 * bool(NAMED.search(self.job.title)) + 4 * bool(events & {"push", "pull_request"})
+        score += 12 * bool(_BENCHMARK_WORDS.search(self.job.title)) + 4 * bool(events & {"push", "pull_request"})
         score -= 30 * bool(OTHER_SYSTEMS.search(self.job.runner)) + 15 * bool(TRIED.search(self.command))
         # A script after a download processes results.
         earlier = " ".join(step.uses for step in self.job.steps[: self.position])
@@ -54,14 +62,14 @@ class Measuring:
     @property
     def is_sure(self) -> bool:
         is_tried = TRIED.search(self.command) or re.search(r"smoke|\bcheck\b|validate", self.step.name, re.IGNORECASE)
-        return self.score >= SURE and (self.source == "asv" or not is_tried)
+        return self.score >= _SURE_SCORE and (self.source == "asv" or not is_tried)
 
 
 def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list[Suggestion]]:
     """Suggest each job that measures, the surest first; in a second list, jobs that only try benchmarks out."""
     every = [one for job in jobs(repository) for one in _of_job(job)]
     whole = [_elsewhere(one, every) for one in every]
-    by_job: dict[str, list[Measuring]] = {}
+    by_job: dict[str, list[MeasuringStep]] = {}
     for one in sorted(whole, key=lambda one: -one.score):
         if one.command:
             by_job.setdefault(one.job.place, []).append(one)
@@ -95,11 +103,11 @@ def _words(one: Suggestion) -> list[str]:
     return SIDES.sub("", MANNER.sub(" ", one.run)).split()
 
 
-def _same_kind(those: list[Measuring]) -> list[Measuring]:
+def _same_kind(those: list[MeasuringStep]) -> list[MeasuringStep]:
     """A job's measurements by the surest tool, step by step, until the job checks out another commit."""
     steps = those[0].job.steps
     alike = [one for one in those if one.source == those[0].source and one.is_sure == those[0].is_sure]
-    if those[0].source in REWRITTEN:
+    if those[0].source in _WHOLE_SUITES:
         return those[:1]
     first = min(one.position for one in alike)
     changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
@@ -109,7 +117,7 @@ def _same_kind(those: list[Measuring]) -> list[Measuring]:
     return list(near.values())
 
 
-def _elsewhere(one: Measuring, others: list[Measuring]) -> Measuring:
+def _elsewhere(one: MeasuringStep, others: list[MeasuringStep]) -> MeasuringStep:
     """Replace a job that only stores the results of another job in the file by that job."""
     takes = any("download-artifact" in step.uses for step in one.job.steps)
     if one.command and not (takes and one.source == GAB and not measuring_tool(one.command)):
@@ -120,7 +128,7 @@ def _elsewhere(one: Measuring, others: list[Measuring]) -> Measuring:
     return one if measured is None else replace(measured, source=one.source, tool=one.tool, output=_uploaded(measured))
 
 
-def _kept(one: Measuring) -> str:
+def _kept(one: MeasuringStep) -> str:
     """The file that the command writes by its options, else the file that the job uploads."""
     told = re.search(
         r"\s(?:-o|--out(?:put)?(?:-(?:json|file))?)[= ]['\"]?([\w./-]+\.(?:json|txt|csv|xml))", one.command
@@ -128,21 +136,21 @@ def _kept(one: Measuring) -> str:
     return told[1] if told else _uploaded(one)
 
 
-def _uploaded(one: Measuring) -> str:
+def _uploaded(one: MeasuringStep) -> str:
     """The file with results that the job uploads."""
     later = one.job.steps[one.position + 1 :]
     paths = [step.given.get("path", "").strip() for step in later if step.action.endswith("/upload-artifact")]
     return next((path for path in paths if path and "\n" not in path and not FOR_PEOPLE.search(path)), "")
 
 
-def _of_job(job: Job) -> Iterator[Measuring]:
+def _of_job(job: WorkflowJob) -> Iterator[MeasuringStep]:
     for end, step in enumerate(job.steps):
         if step.is_skipped:
             continue
         if step.action.endswith(GAB):
             output, tool = step.given.get("output-file-path", ""), step.given.get("tool", "")
             for position, command in _written(job, end, output):
-                yield Measuring(
+                yield MeasuringStep(
                     job=job,
                     position=position,
                     command=command,
@@ -151,23 +159,23 @@ def _of_job(job: Job) -> Iterator[Measuring]:
                     tool=tool,
                 )
         elif "airspeedvelocity" in step.action:
-            yield Measuring(job=job, position=end, command="benchpkg", source="Julia")
+            yield MeasuringStep(job=job, position=end, command="benchpkg", source="Julia")
         elif CODSPEED.search(step.action) and step.given.get("run"):
-            yield Measuring(job=job, position=end, command=step.given["run"].strip(), source="CodSpeed")
+            yield MeasuringStep(job=job, position=end, command=step.given["run"].strip(), source="CodSpeed")
         elif BENCHER.search(step.run):
             command, adapter = bencher_command(step.run)
-            one = Measuring(job=job, position=end, command=command, source="Bencher", tool=adapter)
+            one = MeasuringStep(job=job, position=end, command=command, source="Bencher", tool=adapter)
             file = re.search(r"\s--file[= ]['\"]?([\w./-]+)", step.run)
             # With a file, its own command may not measure.
             others = _written(job, end, file[1]) if file and not measuring_tool(command) else [(end, command)]
             output = file[1] if file else ""
             yield from (replace(one, position=position, command=text, output=output) for position, text in others)
         elif step.run and (source := measuring_tool(step.run)):
-            one = Measuring(job=job, position=end, command=without_noise(step.run), source=source)
+            one = MeasuringStep(job=job, position=end, command=without_noise(step.run), source=source)
             yield replace(one, output=_kept(one)) if source in ("task", "script") else one
 
 
-def _written(job: Job, end: int, output: str) -> list[tuple[int, str]]:
+def _written(job: WorkflowJob, end: int, output: str) -> list[tuple[int, str]]:
     """The steps that produce the file, each with its command and the measurement that it uses."""
     writers = _writers(job, end, output)
     if not writers:
@@ -183,7 +191,7 @@ def _written(job: Job, end: int, output: str) -> list[tuple[int, str]]:
     return [(position, without_noise(job.steps[position].run)) for position in writers]
 
 
-def _writers(job: Job, end: int, output: str) -> list[int]:
+def _writers(job: WorkflowJob, end: int, output: str) -> list[int]:
     """The steps before the storing one that write the file; else the measuring one, else the last one."""
     stores = [i for i in range(end) if job.steps[i].action.endswith(GAB)]
     before = [i for i in range(end) if job.steps[i].run and not job.steps[i].is_skipped]
@@ -198,7 +206,7 @@ def _writers(job: Job, end: int, output: str) -> list[int]:
     return writing or naming[:1] or measuring[-1:] or before[-1:]
 
 
-def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
+def _suggestion(those: list[MeasuringStep], repository: Repository) -> Suggestion:
     ordered = sorted(those, key=lambda one: one.position)
     first = ordered[0]
     done = preparation_of(first.job, first.position)
@@ -244,28 +252,28 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
 OTHER_MACHINES: Final = re.compile(rf"{OTHER_SYSTEMS.pattern}|gpu|cuda|self-hosted|bare-metal", re.IGNORECASE)
 
 
-def _needs(job: Job) -> Iterator[str]:
+def _needs(job: WorkflowJob) -> Iterator[str]:
     yield from (f"the service {name}" for name in job.services)
     if OTHER_MACHINES.search(job.runner):
         yield f"a machine of `{job.runner}`"
 
 
-def _ways(commands: list[Command]) -> Iterator[list[Command]]:
+def _ways(commands: list[BenchmarkCommand]) -> Iterator[list[BenchmarkCommand]]:
     """Yield the best way first; then by printed results; then with the time of commands that only print."""
     yield commands
     yield [replace(command, is_timed=False) for command in commands]
-    plain = [command.is_timed or not (command.after or OUTPUT in command.text) for command in commands]
+    plain = [command.is_timed or not (command.after or OUTPUT_FILE in command.text) for command in commands]
     yield [replace(command, is_timed=is_timed) for command, is_timed in zip(commands, plain, strict=True)]
 
 
-def _within(one: Measuring, done: Preparation) -> Step:
+def _within(one: MeasuringStep, done: Preparation) -> WorkflowStep:
     return replace(one.step, environment={**done.variables, **one.step.environment})
 
 
-def _run(those: list[Measuring], commands: list[Command], done: Preparation) -> str:
+def _run(those: list[MeasuringStep], commands: list[BenchmarkCommand], done: Preparation) -> str:
     parts = [VENV] * any(VENV in part for part in done.build) + done.servers
     if _needs_folder(those, commands):
-        parts.append(f"mkdir -p {OUTPUT}")
+        parts.append(f"mkdir -p {OUTPUT_FILE}")
         names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(those, 1)]
         commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
     for command, one in zip(commands, those, strict=True):
@@ -275,11 +283,11 @@ def _run(those: list[Measuring], commands: list[Command], done: Preparation) -> 
     return _launched(_joined(parts), done.launcher)
 
 
-def _needs_folder(those: list[Measuring], commands: list[Command]) -> bool:
+def _needs_folder(those: list[MeasuringStep], commands: list[BenchmarkCommand]) -> bool:
     """Whether each writes its own results; commands that print, or fill one folder, write one result together."""
     afters = {command.after for command in commands}
     outputs = {one.output for one in those if one.source == GAB}
-    return len(those) > 1 and (len(afters) > 1 or len(outputs) > 1 or any(OUTPUT in one.text for one in commands))
+    return len(those) > 1 and (len(afters) > 1 or len(outputs) > 1 or any(OUTPUT_FILE in one.text for one in commands))
 
 
 def _joined(parts: Iterable[str]) -> str:
@@ -292,7 +300,7 @@ def _launched(command: str, launcher: str) -> str:
     return f"{launcher} sh -e -c {shlex.quote(command)}" if launcher and command else command
 
 
-def _native(one: Measuring, done: Preparation, repository: Repository) -> Command:
+def _native(one: MeasuringStep, done: Preparation, repository: Repository) -> BenchmarkCommand:
     text = "\n".join(one.step.variants) if one.step.variants and one.source != "Bencher" else one.command
     if one.source == "asv":
         # The place of its files is in variables.
@@ -301,13 +309,13 @@ def _native(one: Measuring, done: Preparation, repository: Repository) -> Comman
         text = re.sub(r"\$\{?(\w+)\}?", lambda match: texts.get(match[1], match[0]), text)
     inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
     builds = (*done.builds, *inside) if "codspeed run" in text else ()
-    command = Command(
+    command = BenchmarkCommand(
         text=text, output=one.output, folder=one.step.folder, builds=builds, is_stored=bool(one.tool or done.servers)
     )
     return native(command, repository)
 
 
-def _lost(those: list[Measuring], done: Preparation) -> Iterator[str]:
+def _lost(those: list[MeasuringStep], done: Preparation) -> Iterator[str]:
     """The parts of a job that are not carried over."""
     job = those[0].job
     for key, values in job.others.items():

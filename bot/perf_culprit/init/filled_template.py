@@ -6,9 +6,9 @@ from typing import Any, Final
 import yaml
 
 # A place in a template: `run: !put command`. A template is YAML, so its parser finds the places.
-PLACE: Final = "!put"
+_PLACE_TAG: Final = "!put"
 # GitHub evaluates `${{ … }}` in every value of a workflow. This expression stands for the text that starts one.
-START: Final = "${{"
+EXPRESSION_START: Final = "${{"
 ESCAPED: Final = "${{ '${{' }}"
 
 
@@ -54,7 +54,7 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
 
 
 def _places(node: yaml.Node | None) -> Iterator[yaml.Node]:
-    if isinstance(node, yaml.ScalarNode) and node.tag == PLACE:
+    if isinstance(node, yaml.ScalarNode) and node.tag == _PLACE_TAG:
         yield node
     elif isinstance(node, yaml.CollectionNode):
         for item in node.value:
@@ -65,7 +65,7 @@ def _places(node: yaml.Node | None) -> Iterator[yaml.Node]:
 def _inert(value: Any) -> Any:
     """Return the value without expressions: it may come from a file, where GitHub would not have evaluated it."""
     if isinstance(value, str):
-        return value.replace(START, ESCAPED)
+        return value.replace(EXPRESSION_START, ESCAPED)
     if isinstance(value, Mapping):
         return {_inert(key): _inert(inner) for key, inner in value.items()}
     return [_inert(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -64,7 +64,7 @@ def shown_suggestions(suggestions: Sequence[Suggestion], chosen: Sequence[Sugges
         yield "   another of them: --pick N"
 
 
-def suite_names(chosen: Sequence[Suggestion]) -> list[str]:
+def proposed_suite_names(chosen: Sequence[Suggestion]) -> list[str]:
     """Names for several suites: the workflow's file, else the job, else the step. A single suite has no name."""
     if len(chosen) < 2:
         return [""]

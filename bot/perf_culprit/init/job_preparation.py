@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from perf_culprit.init.command_lines import CONTROL, NOISE, logical_lines, measuring_tool
-from perf_culprit.init.workflow_jobs import Job, Step
+from perf_culprit.init.workflow_jobs import WorkflowJob, WorkflowStep
 
 # Actions that set nothing up, and those among them without which something may be missing.
 IGNORED_ACTIONS: Final = re.compile(
@@ -45,7 +45,7 @@ BASH: Final = re.compile(
 )
 OTHER_SHELL: Final = re.compile(r"\b(pwsh|python3?|julia|node|ruby|perl)\b")
 SHELL_OPTIONS: Final = {"pwsh": "-Command", "python": "-c", "python3": "-c"}
-UNUSED: Final = re.compile(
+_UNUSED_VARIABLE: Final = re.compile(
     r"COLOR|TELEMETRY|NOLOGO|TOKEN|CACHE|CODSPEED|^CI$|INCREMENTAL|BACKTRACE|^PIP_|CLOUD|^PRE_COMMIT|^TERM$|SECRET|^GH_"
     r"|XMLDOC|SCCACHE|^RUSTC_WRAPPER|RETR(Y|IES)$|_ACTION$|^PYTHON(IOENCODING|UTF8|UNBUFFERED)|^GITHUB_"
 )
@@ -71,7 +71,7 @@ class Preparation:
     lacks: list[str] = field(default_factory=list)
 
 
-def preparation_of(job: Job, position: int) -> Preparation:
+def preparation_of(job: WorkflowJob, position: int) -> Preparation:
     done = Preparation()
     measured = SIDES.sub("", job.steps[position].run)
     there = [
@@ -94,7 +94,7 @@ def preparation_of(job: Job, position: int) -> Preparation:
     return done
 
 
-def _before_it(step: Step) -> Step:
+def _before_it(step: WorkflowStep) -> WorkflowStep:
     """The preparation in the measuring step itself, if that runs asv or Bencher; nothing of other steps."""
     text = re.split(r"(?m)^.*\b(?:asv\s+(?:run|continuous)|bencher\s+run)\b", step.run, maxsplit=1)
     lines = logical_lines(text[0]) if len(text) > 1 else []
@@ -103,7 +103,7 @@ def _before_it(step: Step) -> Step:
     return replace(step, uses="", run="\n".join(prepares))
 
 
-def _as_command(step: Step) -> Step:
+def _as_command(step: WorkflowStep) -> WorkflowStep:
     """Replace an action that only runs one command by that command."""
     if step.action.endswith("/py-dependency-install"):
         return replace(step, uses="", run=f"pip install -r {step.given.get('path', 'requirements.txt')}")
@@ -111,7 +111,7 @@ def _as_command(step: Step) -> Step:
     return replace(step, uses="", run=command) if command else step
 
 
-def _action(step: Step, done: Preparation) -> None:
+def _action(step: WorkflowStep, done: Preparation) -> None:
     if step.action == "actions/checkout":
         _checkout(step, done)
     elif "download-artifact" in step.action:
@@ -129,7 +129,7 @@ def _action(step: Step, done: Preparation) -> None:
         done.notes.append(f"left out: uses {step.uses}")
 
 
-def _checkout(step: Step, done: Preparation) -> None:
+def _checkout(step: WorkflowStep, done: Preparation) -> None:
     if step.given.get("submodules", "false") not in ("", "false"):
         done.build.append("git submodule update --init --recursive")
     if step.given.get("lfs", "false") not in ("", "false"):
@@ -140,7 +140,7 @@ def _checkout(step: Step, done: Preparation) -> None:
         done.notes.append(f"it checks out {other} as well: let the build clone it")
 
 
-def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
+def _commands(step: WorkflowStep, done: Preparation, *, in_venv: bool) -> None:
     lines = [step.run.strip()] if CONTROL.search(step.run) else logical_lines(step.run)
     built_for_codspeed = [line for line in logical_lines(step.run) if CODSPEED_BUILD.search(line)]
     done.builds.extend(text for line in built_for_codspeed for text in _each_value(step, line))
@@ -166,19 +166,19 @@ def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
         done.build.append(placed(re.sub(r"\s-DCODSPEED_MODE=\S+", "", built), step))
 
 
-def _each_value(step: Step, line: str) -> list[str]:
+def _each_value(step: WorkflowStep, line: str) -> list[str]:
     """Return the build for each value of the matrix that the line names."""
     each = [text for variant in step.variants for text in logical_lines(variant) if CODSPEED_BUILD.search(text)]
     return each or [_without_empty(line, step)]
 
 
-def _without_empty(line: str, step: Step) -> str:
+def _without_empty(line: str, step: WorkflowStep) -> str:
     """Drop options whose value only GitHub has."""
     empty = "|".join(re.escape(name) for name, value in step.environment.items() if not value)
     return re.sub(rf"\s--?[\w-]+[= ]['\"]?\$\{{?({empty})\}}?['\"]?(?=\s|$)", "", line) if empty else line
 
 
-def placed(command: str, step: Step) -> str:
+def placed(command: str, step: WorkflowStep) -> str:
     """Run the command in the step's folder, environment and shell, without changing those of later commands."""
     environment = " ".join(f"{name}={_quoted(value)}" for name, value in _environment(step))
     inner = f"export {environment}\n{command}" if environment else command
@@ -195,9 +195,9 @@ def _quoted(value: str) -> str:
     return f'"{value}"' if value.startswith("$PWD") else shlex.quote(value)
 
 
-def _environment(step: Step) -> list[tuple[str, str]]:
+def _environment(step: WorkflowStep) -> list[tuple[str, str]]:
     return [
         (name, value)
         for name, value in step.environment.items()
-        if value and re.fullmatch(r"[A-Za-z_]\w*", name) and not UNUSED.search(name)
+        if value and re.fullmatch(r"[A-Za-z_]\w*", name) and not _UNUSED_VARIABLE.search(name)
     ]

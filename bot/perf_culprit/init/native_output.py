@@ -12,7 +12,7 @@ from typing import Final
 from perf_culprit.init.command_lines import CONTROL, TALK, logical_lines, measuring_tool
 from perf_culprit.init.repository import Repository
 
-OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
+OUTPUT_FILE: Final = '"$PERF_CULPRIT_OUTPUT"'
 
 
 # The timer of a whole command.
@@ -20,7 +20,7 @@ TIMER: Final = "time sh -e -c"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
+class BenchmarkCommand:
     """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
 
     `builds` are earlier lines that built for CodSpeed. `is_stored`: another tool reads the output today. `is_timed`: no
@@ -44,24 +44,26 @@ class Command:
         if not self.is_timed:
             return self.text
         name = re.sub(r"\W+", "-", "".join(self.text.splitlines()[-1:]))[:150].strip("-") or "command"
-        shell = f"bash -c '{{ {TIMER} \"$1\" >&3 2>&3; }} 3>&2 2> {OUTPUT}/{name}'"
-        return f"mkdir -p {OUTPUT}\n{shell} -- {shlex.quote(self.text)}"
+        shell = f"bash -c '{{ {TIMER} \"$1\" >&3 2>&3; }} 3>&2 2> {OUTPUT_FILE}/{name}'"
+        return f"mkdir -p {OUTPUT_FILE}\n{shell} -- {shlex.quote(self.text)}"
 
     def within(self, name: str) -> str:
         """A path of the command's folder, relative to the top of the checkout."""
         return f"{self.folder}/{name}" if self.folder not in ("", ".") else name
 
-    def into(self, name: str) -> "Command":
+    def into(self, name: str) -> "BenchmarkCommand":
         """Write the results into a file of that name, because several results are read together."""
         inside = f'"$PERF_CULPRIT_OUTPUT/{name}"'
         if self.is_timed:
             return self
-        if OUTPUT in self.text or self.after:
-            return replace(self, text=self.text.replace(OUTPUT, inside), after=self.after.replace(OUTPUT, inside))
+        if OUTPUT_FILE in self.text or self.after:
+            return replace(
+                self, text=self.text.replace(OUTPUT_FILE, inside), after=self.after.replace(OUTPUT_FILE, inside)
+            )
         return replace(self, text=f"{{ {self.text}\n}} > {inside}" if "\n" in self.text else f"{self.text} > {inside}")
 
 
-def native(command: Command, repository: Repository) -> Command:
+def native(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     """Apply the first rule for the tool; without one, use the file that the workflow names, or the printed text."""
     plain = _printed(command)
     for pattern, rule in RULES:
@@ -70,13 +72,13 @@ def native(command: Command, repository: Repository) -> Command:
     return _by_task(plain, repository)
 
 
-def copied(command: Command) -> Command:
+def copied(command: BenchmarkCommand) -> BenchmarkCommand:
     """Copy the named file as the result, unless the command prints the file's content."""
-    if not command.output or command.after or OUTPUT in command.text:
+    if not command.output or command.after or OUTPUT_FILE in command.text:
         return command
     if "*" in command.output:
-        return replace(command, after=f"mkdir -p {OUTPUT} && cp -r {command.output} {OUTPUT}")
-    return replace(command, after=f"cp -r {command.output} {OUTPUT}")
+        return replace(command, after=f"mkdir -p {OUTPUT_FILE} && cp -r {command.output} {OUTPUT_FILE}")
+    return replace(command, after=f"cp -r {command.output} {OUTPUT_FILE}")
 
 
 # A measurement that only tries benchmarks out, as tests do.
@@ -85,7 +87,7 @@ TRIED_NOTE: Final = "it only tries the benchmarks out, as a test does"
 TIMED_NOTE: Final = "no known tool was seen in it: the time of the whole command is measured, not what it prints"
 
 
-def _printed(command: Command) -> Command:
+def _printed(command: BenchmarkCommand) -> BenchmarkCommand:
     """Remove `| tee FILE` and `> FILE`, which hide or copy the output. If only some lines have it, only those count."""
     name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.\w+)"
     file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
@@ -99,7 +101,7 @@ def _printed(command: Command) -> Command:
         return command
     if all(into) or not command.output:
         return replace(command, text=redirected.sub("", command.text).strip(), output="")
-    text = re.sub(rf"((?:\||>)[^\n]*?){file}", rf"\1{OUTPUT}", command.text)
+    text = re.sub(rf"((?:\||>)[^\n]*?){file}", rf"\1{OUTPUT_FILE}", command.text)
     return replace(command, text=text, output="")
 
 
@@ -119,10 +121,10 @@ def _appended(text: str, program: str, option: str) -> str:
     return "\n".join(lines)
 
 
-def _to_file(names: str, program: str, option: str) -> Callable[[Command, Repository], Command]:
+def _to_file(names: str, program: str, option: str) -> Callable[[BenchmarkCommand, Repository], BenchmarkCommand]:
     """Return a rule for a tool with an option for its result file."""
 
-    def rule(command: Command, _: Repository) -> Command:
+    def rule(command: BenchmarkCommand, _: Repository) -> BenchmarkCommand:
         # A loop names a new file in each iteration.
         if named := re.search(rf"--?(?:{names})[= ]['\"]?(\S*\$\{{?\w+\}}?[^\s'\"]*)", command.text):
             parts = re.sub(r"\$\{?\w+\}?", "*", named[1]).rpartition("/")
@@ -130,10 +132,10 @@ def _to_file(names: str, program: str, option: str) -> Callable[[Command, Reposi
         lines = command.text.splitlines()
         measuring = [i for i, line in enumerate(lines) if program in line and not TALK.search(line)]
         if len(measuring) < 2 or CONTROL.search(command.text) or "\\\n" in command.text:
-            return replace(command, text=written(command.text, OUTPUT), output="")
+            return replace(command, text=written(command.text, OUTPUT_FILE), output="")
         for number, i in enumerate(measuring, 1):
             lines[i] = written(lines[i], f'"$PERF_CULPRIT_OUTPUT/{number}"')
-        return replace(command, text="\n".join([f"mkdir -p {OUTPUT}", *lines]), output="")
+        return replace(command, text="\n".join([f"mkdir -p {OUTPUT_FILE}", *lines]), output="")
 
     def written(text: str, file: str) -> str:
         return _option(text, names, file) or _appended(text, program, f"{option}{file}")
@@ -141,18 +143,18 @@ def _to_file(names: str, program: str, option: str) -> Callable[[Command, Reposi
     return rule
 
 
-def _vitest(command: Command, program: str, option: str) -> Command:
+def _vitest(command: BenchmarkCommand, program: str, option: str) -> BenchmarkCommand:
     """Run the whole suite, even if the workflow splits it into several jobs."""
     whole = re.sub(r"\s--shard[= ]\S+", "", command.text)
     plain = replace(command, text="\n".join(dict.fromkeys(whole.splitlines())))
-    changed = _option(plain.text, "outputJson", OUTPUT)
-    return replace(plain, text=changed or _appended(plain.text, program, f"{option}{OUTPUT}"), output="")
+    changed = _option(plain.text, "outputJson", OUTPUT_FILE)
+    return replace(plain, text=changed or _appended(plain.text, program, f"{option}{OUTPUT_FILE}"), output="")
 
 
 CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes it to .codspeed, which is read"
 
 
-def _pytest(command: Command, repository: Repository) -> Command:
+def _pytest(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     if "--codspeed" in command.text:
         return _gathered(replace(command, notes=(CODSPEED_NOTE,)), "*/.codspeed/*.json")
     stored = r"\s--benchmark-(save|compare|compare-fail|storage)(=\S+|\s+[^-\s]\S*)?|\s--benchmark-autosave"
@@ -160,13 +162,13 @@ def _pytest(command: Command, repository: Repository) -> Command:
     return _to_file("benchmark-json", "pytest", "--benchmark-json=")(plain, repository)
 
 
-def _hyperfine(command: Command, _: Repository) -> Command:
-    changed = _option(command.text, "export-json", OUTPUT)
-    direct = re.sub(r"\bhyperfine\b", f"hyperfine --export-json {OUTPUT}", command.text, count=1)
+def _hyperfine(command: BenchmarkCommand, _: Repository) -> BenchmarkCommand:
+    changed = _option(command.text, "export-json", OUTPUT_FILE)
+    direct = re.sub(r"\bhyperfine\b", f"hyperfine --export-json {OUTPUT_FILE}", command.text, count=1)
     return replace(command, text=changed or direct, output="")
 
 
-def _asv(command: Command, repository: Repository) -> Command:
+def _asv(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     """Measure this commit only, in asv's own environments, as the project does, with results in an empty folder."""
     entered = re.search(r"(?m)^cd\s+['\"]?([^\s'\"]+)", command.text)
     folder = PurePosixPath(command.folder or (entered[1] if entered else "."))
@@ -186,13 +188,13 @@ def _asv(command: Command, repository: Repository) -> Command:
     return replace(
         command,
         text=f"rm -rf {inside}\n{where}{measure}",
-        after=f"cp -r {results} {OUTPUT}",
+        after=f"cp -r {results} {OUTPUT_FILE}",
         output="",
         notes=("asv builds the commit in an environment of its own, as asv.conf.json says",),
     )
 
 
-def _cargo(command: Command, repository: Repository) -> Command:
+def _cargo(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     text = re.sub(r"(?m)^.*\bcargo\s+codspeed\s+build\b.*\n?", "", command.text)
     text = re.sub(r"\bcargo\s+codspeed\s+run\b[^\n;&]*", "cargo bench", text)
     # cargo-criterion has its own format for samples, and its own options.
@@ -209,7 +211,7 @@ def _cargo(command: Command, repository: Repository) -> Command:
         return replace(command, text=text, notes=notes)
     if "cd " in text or "--manifest-path" in text:
         text = f'export CARGO_TARGET_DIR="$PWD/target"\n{text}'
-    return replace(command, text=text, notes=notes, after=f"cp -r {command.within('target/criterion')} {OUTPUT}")
+    return replace(command, text=text, notes=notes, after=f"cp -r {command.within('target/criterion')} {OUTPUT_FILE}")
 
 
 def _plain_bench(line: re.Match[str]) -> str:
@@ -249,7 +251,7 @@ CARGO_SWITCHES: Final = frozenset(
 )
 
 
-def _jmh(command: Command, repository: Repository) -> Command:
+def _jmh(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     if "-jar" in command.text:
         changed = _to_file("rff", "-jar", "-rf json -rff ")(command, repository)
         return replace(changed, text=_option(changed.text, "rf", "json") or changed.text)
@@ -258,13 +260,13 @@ def _jmh(command: Command, repository: Repository) -> Command:
     return _gathered(command, "*/build/*/jmh/results.*")
 
 
-def _gathered(command: Command, pattern: str) -> Command:
+def _gathered(command: BenchmarkCommand, pattern: str) -> BenchmarkCommand:
     """Collect files from all folders, since a task may enter some, and delete them before the next execution."""
-    into = f"mkdir -p {OUTPUT} && find . -path '{pattern}' -exec cp --parents {{}} {OUTPUT} ';' -delete"
+    into = f"mkdir -p {OUTPUT_FILE} && find . -path '{pattern}' -exec cp --parents {{}} {OUTPUT_FILE} ';' -delete"
     return replace(command, after=into, output="")
 
 
-def _dotnet(command: Command, _: Repository) -> Command:
+def _dotnet(command: BenchmarkCommand, _: Repository) -> BenchmarkCommand:
     text = command.text
     if "dotnet" in text and "--exporters" not in text:
         text = _appended(text, "dotnet run", ("" if " -- " in text else "-- ") + "--exporters json")
@@ -281,23 +283,23 @@ JULIA_BUILD: Final = (
 )
 
 
-def _julia(command: Command, repository: Repository) -> Command:
+def _julia(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     if "benchmark/benchmarks.jl" not in repository.files:
         return copied(command)
     return replace(
         command,
         text=f"{JULIA_BUILD}\n{JULIA_SUITE}",
-        after=f"cp results.json {OUTPUT}",
+        after=f"cp results.json {OUTPUT_FILE}",
         output="",
         notes=("benchmark/benchmarks.jl is run as it is, without a package that compares",),
     )
 
 
-def _prints(command: Command, _: Repository) -> Command:
+def _prints(command: BenchmarkCommand, _: Repository) -> BenchmarkCommand:
     return copied(command)
 
 
-RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] = (
+RULES: Final[tuple[tuple[str, Callable[[BenchmarkCommand, Repository], BenchmarkCommand]], ...]] = (
     (r"\basv\s+(run|continuous)\b", _asv),
     (r"\bcargo\s+codspeed\b|\bcargo\s+(\+\S+\s+)?(-\S+\s+)*(bench|criterion)\b", _cargo),
     (r"\bhyperfine\b", _hyperfine),
@@ -315,10 +317,10 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
 # The command of a task of npm, tox or make, or of a script, is in a file of the repository.
 
 
-def _by_task(command: Command, repository: Repository) -> Command:
+def _by_task(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     bodies = [command.text, *_bodies(command, repository)]
-    if file := next(filter(None, map(RESULTS.search, bodies[1:])), None):
-        return replace(command, after=f"cp {command.within(file[1])} {OUTPUT}", output="")
+    if file := next(filter(None, map(_RESULT_OPTION.search, bodies[1:])), None):
+        return replace(command, after=f"cp {command.within(file[1])} {OUTPUT_FILE}", output="")
     rewritten = (_by_body(command, text, repository) for text in bodies)
     if (changed := next(filter(None, rewritten), None)) is not None:
         return changed
@@ -334,13 +336,13 @@ def _by_task(command: Command, repository: Repository) -> Command:
 
 
 # A tool's own option for its result file, in a task that uses it.
-RESULTS: Final = re.compile(
+_RESULT_OPTION: Final = re.compile(
     r"(?:-rff|--benchmark_out|--benchmark-json|--export-json|--outputJson|--outputFile|--dump-file)[= ]"
     r"['\"]?([\w./-]+\.(?:json|xml|csv))"
 )
 
 
-def _by_body(command: Command, text: str, repository: Repository) -> Command | None:
+def _by_body(command: BenchmarkCommand, text: str, repository: Repository) -> BenchmarkCommand | None:
     if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
         return _dotnet(command, repository)
     if "vitest bench" in text:
@@ -348,7 +350,7 @@ def _by_body(command: Command, text: str, repository: Repository) -> Command | N
         dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
         return _vitest(command, "", f"{dashes}--outputJson=")
     if "--benchmark-json" in text and "posargs" in text:
-        return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
+        return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT_FILE}", output="")
     if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
         return _codspeed_inside(command, uses_cargo="cargo" in text)
     if re.search(r"gradlew?\b.*[Bb]enchmark", text) and repository.says(
@@ -381,7 +383,7 @@ READ: Final = re.compile(
 SOURCE: Final = (r"bench[^/]*(/.*)?\.(c|cc|cpp|cxx|h|hpp)$", r"benchmark/benchmark\.h|catch_?(2|test)|nanobench|celero")
 
 
-def _codspeed_inside(command: Command, *, uses_cargo: bool) -> Command:
+def _codspeed_inside(command: BenchmarkCommand, *, uses_cargo: bool) -> BenchmarkCommand:
     cargo = "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`"
     notes = (CODSPEED_NOTE, *([cargo] if uses_cargo else []))
     return _gathered(replace(command, notes=notes), "*/.codspeed/*.json")
@@ -401,7 +403,7 @@ TASK_FILES: Final = (
 )
 
 
-def _bodies(command: Command, repository: Repository, depth: int = 2) -> Iterator[str]:
+def _bodies(command: BenchmarkCommand, repository: Repository, depth: int = 2) -> Iterator[str]:
     """Yield the text of each file and task that the command names, and of those that these name."""
     for text in _named(command, repository):
         yield text
@@ -409,7 +411,7 @@ def _bodies(command: Command, repository: Repository, depth: int = 2) -> Iterato
             yield from _bodies(replace(command, text=text), repository, depth - 1)
 
 
-def _named(command: Command, repository: Repository) -> Iterator[str]:
+def _named(command: BenchmarkCommand, repository: Repository) -> Iterator[str]:
     words = re.findall(r"[\w.:/@-]+", command.text[:MOST_READ])
     for word in dict.fromkeys(words) if len(words) < MOST_WORDS else ():
         for name in dict.fromkeys((word.removeprefix("./"), command.within(word.removeprefix("./")))):

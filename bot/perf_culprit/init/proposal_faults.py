@@ -7,7 +7,7 @@ from perf_culprit.init.native_output import TIMER
 from perf_culprit.init.repository import Suggestion
 
 # A pattern in the command, another one without which it counts (or ""), and the reason.
-FAULTS: Final = (
+_COMMAND_FAULTS: Final = (
     (r"\./your-program", "", "it is not known what hyperfine is to run: give it to --run"),
     (
         r"-p[ =]?no:(benchmark|codspeed)\b|--benchmark-(disable|skip)\b|--bench[ =]?NONE",
@@ -41,7 +41,7 @@ CONVERTER: Final = re.compile(
 ONE_FILE: Final = re.compile(r"\bgradlew?\b[^\n]*\bjmh\b|-rff[= ]\S*\b[\w-]+\.json")
 
 # What tells the files of two such tasks apart.
-RESULTS: Final = re.compile(r":[\w:-]+:jmh\b|-rff[= ]\S+")
+_RESULT_FILE: Final = re.compile(r":[\w:-]+:jmh\b|-rff[= ]\S+")
 
 
 def fault_of(one: Suggestion) -> str:
@@ -51,11 +51,11 @@ def fault_of(one: Suggestion) -> str:
     if one.lacks:
         return f"only GitHub knows {', '.join(f'`{name}`' for name in one.lacks[:3])}, which is empty here"
     text = f"{one.run}\n{one.place.rpartition(', step ')[2]}"
-    for pattern, excuse, reason in FAULTS:
+    for pattern, excuse, reason in _COMMAND_FAULTS:
         if (match := re.search(pattern, text)) and not (excuse and re.search(excuse, text)):
             return reason.format(match[0].strip())
     if TIMER in one.run and (match := CONVERTER.search(one.run)):
         return f"`{match[0]}` converts results; an earlier step measures"
     lines = [line for line in re.split(r"\n|&&", one.run) if ONE_FILE.search(line)]
-    files = {match[0] for match in map(RESULTS.search, lines) if match is not None}
+    files = {match[0] for match in map(_RESULT_FILE.search, lines) if match is not None}
     return f"its {len(lines)} executions overwrite one file" if len(lines) > 1 >= len(files) else ""

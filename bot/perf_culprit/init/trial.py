@@ -24,9 +24,9 @@ from perf_culprit.init.job_preparation import PIP
 from perf_culprit.init.native_output import TIMER
 from perf_culprit.init.repository import Repository, look
 from perf_culprit.init.workflow_files import Choice
-from perf_culprit.machine.this_machine import Say
+from perf_culprit.progress import Say
 
-MINUTES: Final = 10
+TRIAL_MINUTES: Final = 10
 # Actions that bring a program.
 BRINGS: Final = (
     ("setup-python", "python3"),
@@ -67,7 +67,7 @@ BROUGHT: Final = {
     **{name: f"npm install --silent --global {name}" for name in ("bun", "deno", "pnpm", "yarn")},
 }
 # Programs that the machine must have.
-OWN: Final = frozenset(
+_MACHINE_PROGRAMS: Final = frozenset(
     {
         *("bazel", "bundle", "cabal", "cargo", "composer", "conda", "docker", "docker-compose", "dotnet", "dune"),
         *("earthly", "go", "gradle", "hyperfine", "java", "julia", "micromamba", "mise", "mvn", "nix", "node", "npm"),
@@ -119,7 +119,7 @@ LACKS: Final = tuple(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+class ProposalTrial:
     """A proposal with its execution, by the commands that ran here; without one, a proposal that lacks something."""
 
     choice: Choice
@@ -146,7 +146,7 @@ class Trials:
     def left_minutes(self) -> float:
         return max(self._end - time.monotonic(), 0.0) / 60
 
-    def first_of(self, choices: Sequence[Choice], more: Iterable[Choice]) -> Trial:
+    def first_of(self, choices: Sequence[Choice], more: Iterable[Choice]) -> ProposalTrial:
         """Prefer named benchmarks of any proposal, then of `more`, to the time of a whole command."""
         self._forget()
         for is_timed, some in ((False, choices), (False, more), (True, choices)):
@@ -155,7 +155,7 @@ class Trials:
                 if trial is not None and not self._is_part(trial):
                     return trial
         if self._untried is not None:
-            return Trial(choice=self._untried)
+            return ProposalTrial(choice=self._untried)
         message, step = self._learned or (
             "nothing that was tried gave benchmarks",
             "fill in a command that does: perf-culprit init --try --run 'COMMAND' --build 'COMMAND'",
@@ -165,7 +165,7 @@ class Trials:
     def _forget(self) -> None:
         self._passed, self._untried, self._learned = [], None, None
 
-    def _is_part(self, trial: Trial) -> bool:
+    def _is_part(self, trial: ProposalTrial) -> bool:
         """Whether a proposal that follows a failed one gives too few of the benchmarks that the sources declare."""
         if not self._passed or trial.tried is None:
             return False
@@ -181,7 +181,7 @@ class Trials:
             self._learned = self._learned or (f"the whole suite failed, and {what}", step)
         return bool(lost)
 
-    def _try(self, choice: Choice, *, is_timed: bool) -> Trial | None:
+    def _try(self, choice: Choice, *, is_timed: bool) -> ProposalTrial | None:
         ways = [run for run in dict.fromkeys(_ways(choice)) if (TIMER in run) == is_timed and run not in self._passed]
         if not ways:
             return None
@@ -211,7 +211,7 @@ class Trials:
         self._untried = self._untried or replace(choice, needs=needs)
         self._passed += _ways(choice)
 
-    def _execute(self, choice: Choice, ways: Sequence[str], entered: str) -> tuple[Trial | None, str]:
+    def _execute(self, choice: Choice, ways: Sequence[str], entered: str) -> tuple[ProposalTrial | None, str]:
         """Build HEAD as `measure` would and execute it by each way until one has a result; else what was printed.
 
         A shorter way is taken only if another one took too long.
@@ -267,13 +267,13 @@ class Trials:
         self._say(f"gave no benchmarks: {_shown(run)}\n   {error.message}{more}\n   {error.next_step}")
         return is_slow
 
-    def _taken(self, choice: Choice, tried: Tried, run: str, build: str | None) -> Trial:
+    def _taken(self, choice: Choice, tried: Tried, run: str, build: str | None) -> ProposalTrial:
         names = list(dict.fromkeys(benchmark.name for benchmark in tried.run.benchmarks))
         self._say(
             f"tried: {_counted(len(names))} in {tried.execution_s:.0f} s, "
             f"built in {tried.build_s:.0f} s, such as {', '.join(names[:3])}"
         )
-        return Trial(choice=choice, tried=tried, run=run, build=build)
+        return ProposalTrial(choice=choice, tried=tried, run=run, build=build)
 
 
 def lacking_in(printed: str) -> tuple[str, str] | None:
@@ -337,7 +337,7 @@ def _programs(choice: Choice) -> list[str]:
     brought = [name for pattern, name in BRINGS for action in actions if re.search(pattern, action)]
     lines = f"{choice.build}\n{choice.run}"
     named = re.findall(r"(?m)(?:^|&&|[;|(']|\b(?:then|do|exec|sudo))\s*(?:\w+=\S+\s+)*([\w-]+)(?=[\s)']|$)", lines)
-    return list(dict.fromkeys([*brought, *(name for name in named if name in OWN or name in BROUGHT)]))
+    return list(dict.fromkeys([*brought, *(name for name in named if name in _MACHINE_PROGRAMS or name in BROUGHT)]))
 
 
 def scratch(choice: Choice, folder: Path, *, pins: Mapping[str, str] | None = None) -> tuple[str, str]:
@@ -368,7 +368,7 @@ def undone(choice: Choice) -> str:
 
 LIMIT_SECONDS: Final = 600.0
 # The first look of `measure --until-decided` needs this many executions.
-FEWEST: Final = 8
+_FEWEST_EXECUTIONS: Final = 8
 
 
 def paced(choice: Choice, tried: Tried, say: Say) -> Choice:
@@ -377,9 +377,9 @@ def paced(choice: Choice, tried: Tried, say: Say) -> Choice:
     if 2 * seconds > LIMIT_SECONDS:
         choice = replace(choice, timeout=60 * math.ceil(2 * seconds / 60))
         say(f"An execution may take {choice.timeout} s: its --timeout is written, twice what one took.")
-    if (wanted := FEWEST * seconds / 60) > choice.minutes * max(choice.parts, 1):
+    if (wanted := _FEWEST_EXECUTIONS * seconds / 60) > choice.minutes * max(choice.parts, 1):
         parts = min(math.ceil(wanted / choice.minutes), 10)
-        say(f"{FEWEST} executions take {wanted:.0f} minutes; a pull request has {choice.minutes}.")
+        say(f"{_FEWEST_EXECUTIONS} executions take {wanted:.0f} minutes; a pull request has {choice.minutes}.")
         say(
             f"Measure fewer benchmarks (a filter in --run), on {parts} machines (--split --parts {parts} --list CMD), "
             "or only what was pushed: stored runs first (docs/github.md)."

@@ -18,8 +18,8 @@ from perf_culprit.release import COMMIT, IS_RELEASE
 
 # The files that `init` writes: those of the documentation, filled in.
 
-MINUTES: Final = 15
-ROUNDS: Final = "--until-decided --trace auto"
+JOB_MINUTES: Final = 15
+_MEASURE_WITH: Final = "--until-decided --trace auto"
 # A job has this much more for its set-up and builds.
 SET_UP_MINUTES: Final = 30
 USUAL_NAME: Final = "perf"
@@ -32,7 +32,7 @@ OF_COMMENTS: Final = re.compile(rf"  {COMMENTS}:.*\n    types:.*\n")
 CONFIGURATION: Final = ".github/perf-culprit.yml"
 WORKFLOWS: Final = ".github/workflows"
 # The lockfile of actions, in some repositories; GitHub runs a locked workflow with the commits listed there.
-LOCK: Final = f"{WORKFLOWS}/actions.lock"
+ACTIONS_LOCK: Final = f"{WORKFLOWS}/actions.lock"
 RELOCK: Final = "run `gh actions-lock` and commit it"
 SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/main/docs/config.schema.json"
 
@@ -58,7 +58,7 @@ class Choice:
     since: str = ""
     parts: int = 1
     list_command: str = ""
-    minutes: int = MINUTES
+    minutes: int = JOB_MINUTES
     timeout: int = 0
     needs: tuple[str, ...] = ()
 
@@ -145,10 +145,10 @@ def _values(choice: Choice) -> dict[str, Any]:
         "steps": [dict(step) for step in choice.steps],
         "services": dict(choice.services),
         "install": _install(choice),
-        "measure": f"perf-culprit measure {given} {ROUNDS}{limit} --minutes {choice.minutes} --output measured",
+        "measure": f"perf-culprit measure {given} {_MEASURE_WITH}{limit} --minutes {choice.minutes} --output measured",
         "timeout": choice.minutes + SET_UP_MINUTES + choice.timeout // 30,
         # A called job measures for three quarters of it; its own default is an hour.
-        "called_timeout": None if choice.minutes == MINUTES else -(-choice.minutes * 4 // 3),
+        "called_timeout": None if choice.minutes == JOB_MINUTES else -(-choice.minutes * 4 // 3),
         "artifact": f"perf-culprit-report-{suite}" if suite else "perf-culprit-report",
         "setup": choice.setup,
         "since": choice.since,
@@ -184,7 +184,7 @@ def _configuration(choice: Choice) -> str:
 OURS: Final = "perf-culprit/perf-culprit"
 PINNED: Final = re.compile(r"[0-9a-f]{40}")
 # The permissions of our called workflows; GitHub starts no run whose caller grants less.
-CALLED: Final[Mapping[str, frozenset[str]]] = {
+CALLED_WORKFLOWS: Final[Mapping[str, frozenset[str]]] = {
     "reusable-measure.yml": frozenset(),
     "reusable-bisect.yml": frozenset(),
     "reusable-backfill.yml": frozenset({"contents"}),
@@ -196,12 +196,12 @@ ASKED: Final = ("request", "head", "base", "benchmarks", "rounds")
 MOST_CALLED_PARTS: Final = 10  # reusable-measure.yml names each
 MEASURES: Final = r"perf-culprit (measure|bisect)"
 MEASURED_PART: Final = r"perf-culprit measure[^\n]*(\\\n[^\n]*)*--part"
-HIDDEN: Final = r"\$\{\{.*\b(secrets\.|github\.token\b)"
+_HIDDEN_EXPRESSION: Final = r"\$\{\{.*\b(secrets\.|github\.token\b)"
 FOREIGN_EVENTS: Final = ("pull_request_target", COMMENTS, "workflow_run")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Remark:
+class WorkflowRemark:
     """`is_unsafe`: somebody could misuse it; otherwise it is wrong or out of date."""
 
     file: str
@@ -209,10 +209,10 @@ class Remark:
     is_unsafe: bool = False
 
 
-def check_files(root: Path) -> tuple[Remark, ...]:
+def check_files(root: Path) -> tuple[WorkflowRemark, ...]:
     from perf_culprit.flows.doctor import recording_permissions
 
-    remarks: list[Remark] = []
+    remarks: list[WorkflowRemark] = []
     any_workflow = False
     settings = load_config(file) if (file := root / DEFAULT_PATH).is_file() else Config()
     asked = recording_permissions(settings)
@@ -227,7 +227,7 @@ def check_files(root: Path) -> tuple[Remark, ...]:
         try:
             workflow = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            remarks.append(Remark(file=name, text=f"is not YAML: {str(error).splitlines()[0]}"))
+            remarks.append(WorkflowRemark(file=name, text=f"is not YAML: {str(error).splitlines()[0]}"))
             continue
         if isinstance(workflow, dict) and isinstance(workflow.get("jobs"), dict):
             remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, asked)]
@@ -235,35 +235,39 @@ def check_files(root: Path) -> tuple[Remark, ...]:
                 remarks += _of_request(name, workflow)
             remarks += [*_of_lock(root, name, workflow), *_of_skip(name, workflow, settings.skip)]
     if not any_workflow:
-        remarks.append(Remark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init"))
+        remarks.append(
+            WorkflowRemark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init")
+        )
     bisect = settings.bisect
     if bisect.automatic and not (root / ".github" / "workflows" / bisect.workflow).is_file():
         text = f"`bisect.automatic` needs {bisect.workflow}, which is not there: perf-culprit init --split writes it"
-        remarks.append(Remark(file=DEFAULT_PATH.as_posix(), text=text))
+        remarks.append(WorkflowRemark(file=DEFAULT_PATH.as_posix(), text=text))
     return tuple(remarks)
 
 
-def _of_lock(root: Path, name: str, workflow: Mapping[Any, Any]) -> Iterator[Remark]:
+def _of_lock(root: Path, name: str, workflow: Mapping[Any, Any]) -> Iterator[WorkflowRemark]:
     """Check the lockfile, if there is one. It lists actions of steps, without their folder, but no called workflow."""
-    if not (file := root / LOCK).is_file():
+    if not (file := root / ACTIONS_LOCK).is_file():
         return
     try:
         lock = yaml.safe_load(file.read_text(encoding="utf-8", errors="replace"))
         workflows = {path: {str(action).lower() for action in actions} for path, actions in lock["workflows"].items()}
     except (yaml.YAMLError, AttributeError, LookupError, TypeError):
-        yield Remark(file=LOCK, text=f"is no lockfile of actions: {RELOCK}")
+        yield WorkflowRemark(file=ACTIONS_LOCK, text=f"is no lockfile of actions: {RELOCK}")
         return
     steps = [step for job in workflow["jobs"].values() if isinstance(job, dict) for step in _steps(job)]
     used = {str(step["uses"]) for step in steps if not str(step.get("uses", ".")).startswith((".", "$", "docker:"))}
     if used and name not in workflows:
-        yield Remark(file=name, text=f"is not in {LOCK}: {RELOCK}")
+        yield WorkflowRemark(file=name, text=f"is not in {ACTIONS_LOCK}: {RELOCK}")
         return
     for action, _, ref in sorted(uses.partition("@") for uses in used):
         if f"{'/'.join(action.split('/')[:2])}@{ref}".lower() not in workflows.get(name, ()):
-            yield Remark(file=name, text=f"{action}@{ref} is not in {LOCK}, so GitHub refuses the run: {RELOCK}")
+            yield WorkflowRemark(
+                file=name, text=f"{action}@{ref} is not in {ACTIONS_LOCK}, so GitHub refuses the run: {RELOCK}"
+            )
 
 
-def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]) -> Iterator[Remark]:
+def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]) -> Iterator[WorkflowRemark]:
     """Check jobs that run our action themselves. Called workflows declare their own permissions."""
     for job, about in workflow["jobs"].items():
         granted = about.get("permissions") if isinstance(about, dict) else None
@@ -272,10 +276,10 @@ def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]
         runs = any(str(step.get("uses", "")).startswith(f"{OURS}@") for step in _steps(about))
         if runs and (missing := sorted(scope for scope in asked if granted.get(scope) != "write")):
             lacking = ", ".join(f"`{scope}: write`" for scope in missing)
-            yield Remark(file=name, text=f"job {job} lacks {lacking} for `issues.when` and `bisect.automatic`")
+            yield WorkflowRemark(file=name, text=f"job {job} lacks {lacking} for `issues.when` and `bisect.automatic`")
 
 
-def _of_skip(name: str, workflow: Mapping[Any, Any], skip: SkipConfig) -> Iterator[Remark]:
+def _of_skip(name: str, workflow: Mapping[Any, Any], skip: SkipConfig) -> Iterator[WorkflowRemark]:
     """Check that a job's `if` skips by what the configuration says: the check tells who did it by the latter."""
     for job, about in workflow["jobs"].items():
         condition = str(about.get("if")) if isinstance(about, dict) else ""
@@ -284,17 +288,19 @@ def _of_skip(name: str, workflow: Mapping[Any, Any], skip: SkipConfig) -> Iterat
                 if named != configured:
                     told = "null" if configured is None else repr(configured)
                     text = f"job {job} skips by the {what} {named!r}, but `skip.{what}` of the configuration is {told}"
-                    yield Remark(file=name, text=f"{text}: write the same in both")
+                    yield WorkflowRemark(file=name, text=f"{text}: write the same in both")
 
 
-def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[Remark]:
+def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[WorkflowRemark]:
     # YAML 1.1 reads the key `on` as true.
     events = workflow.get("on", workflow.get(True)) or ()
     foreign = [event for event in FOREIGN_EVENTS if event in events]
     if workflow.get("permissions") != {}:
-        yield Remark(file=name, text="write `permissions: {}` at the top and give each job its own", is_unsafe=True)
+        yield WorkflowRemark(
+            file=name, text="write `permissions: {}` at the top and give each job its own", is_unsafe=True
+        )
     if "git merge-base" in text and "origin/" in text:
-        yield Remark(
+        yield WorkflowRemark(
             file=name, text="finds its baseline by `git merge-base`, which fails on a push: leave --commits out"
         )
     request = events.get("pull_request") if isinstance(events, dict) else None
@@ -304,7 +310,7 @@ def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[
         and re.search(r"reusable-measure|measure ", text)
     ):
         why = "a required check waits for ever where they leave the workflow out"
-        yield Remark(file=name, text=f"write `affected: suites` instead of `paths` of `pull_request`: {why}")
+        yield WorkflowRemark(file=name, text=f"write `affected: suites` instead of `paths` of `pull_request`: {why}")
     yield from _of_base(name, workflow, events)
     for job, about in workflow["jobs"].items():
         if isinstance(about, dict):
@@ -312,27 +318,29 @@ def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[
             yield from _of_secrets(name, job, [workflow, about, *_steps(about, MEASURES)])
 
 
-def _of_request(name: str, workflow: Mapping[Any, Any]) -> Iterator[Remark]:
+def _of_request(name: str, workflow: Mapping[Any, Any]) -> Iterator[WorkflowRemark]:
     events = workflow.get("on", workflow.get(True))
     dispatch = str(events.get("workflow_dispatch") if isinstance(events, dict) else None)
     lacking = [f"`on.workflow_dispatch.inputs.{one}`" for one in ASKED if f"'{one}'" not in dispatch]
     if "inputs.request" not in str(workflow.get("run-name")):
         lacking.append("`run-name: ${{ inputs.request }}`")
     if lacking:
-        yield Remark(file=name, text=f"/perf-run starts nothing without {', '.join(lacking)} (docs/workflows.md)")
+        yield WorkflowRemark(
+            file=name, text=f"/perf-run starts nothing without {', '.join(lacking)} (docs/workflows.md)"
+        )
 
 
-def _of_parts(name: str, job: str, about: Mapping[str, Any]) -> Iterator[Remark]:
+def _of_parts(name: str, job: str, about: Mapping[str, Any]) -> Iterator[WorkflowRemark]:
     given = about.get("with") if "/reusable-measure.yml@" in str(about.get("uses")) else None
     parts = given.get("parts", 1) if isinstance(given, dict) else 1
     if parts not in range(1, MOST_CALLED_PARTS + 1) or (parts > 1 and not (given or {}).get("list")):
         text = f"job {job}: `parts` is from 1 to {MOST_CALLED_PARTS}, and from 2 on `list` says what they divide"
-        yield Remark(file=name, text=text)
+        yield WorkflowRemark(file=name, text=text)
     if _steps(about, MEASURED_PART) and "'fail-fast': False" not in str(about.get("strategy")):
-        yield Remark(file=name, text=f"job {job}: a part that fails ends the others: write `fail-fast: false`")
+        yield WorkflowRemark(file=name, text=f"job {job}: a part that fails ends the others: write `fail-fast: false`")
 
 
-def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Remark]:
+def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[WorkflowRemark]:
     """Check that bases have stored runs: without one, a comparison with stored runs fails no check."""
     steps = [
         step
@@ -346,19 +354,19 @@ def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Re
         return
     why = "so that the base of every pull request has a run: without one no check fails"
     if "push" not in events:
-        yield Remark(file=name, text=f"add `push: {{branches: [main]}}` to `on`, {why}")
+        yield WorkflowRemark(file=name, text=f"add `push: {{branches: [main]}}` to `on`, {why}")
         return
     push = events.get("push") if isinstance(events, dict) else None
     if isinstance(push, dict) and {"paths", "paths-ignore"} & set(push):
-        yield Remark(file=name, text=f"leave `paths` of `push` out, {why}")
+        yield WorkflowRemark(file=name, text=f"leave `paths` of `push` out, {why}")
     group = workflow.get("concurrency")
     if group and "run_id" not in str(group) and "sha" not in str(group):
-        yield Remark(file=name, text=f"put `github.run_id` of pushes into the concurrency group, {why}")
+        yield WorkflowRemark(file=name, text=f"put `github.run_id` of pushes into the concurrency group, {why}")
 
 
 def _of_job(
     name: str, job: str, about: Mapping[str, Any], *, events: tuple[str, ...], foreign: list[str]
-) -> Iterator[Remark]:
+) -> Iterator[WorkflowRemark]:
     steps = _steps(about)
     used = [str(entry["uses"]) for entry in (about, *steps) if "uses" in entry]
     measures = bool(_steps(about, MEASURES)) or any(
@@ -371,24 +379,28 @@ def _of_job(
     # The usual condition of one file: its other jobs wait for that event.
     met = [event for event in foreign if f"github.event_name != '{event}'" not in str(about.get("if"))]
     if measures and met:
-        yield Remark(
+        yield WorkflowRemark(
             file=name, text=f"job {job} measures on {met[0]}: foreign code gets a writing token", is_unsafe=True
         )
     if "pull_request" in events and _steps(about, MEASURES) and (held := _written(about.get("permissions"))):
         lost = ", ".join(f"`{scope}: write`" for scope in sorted(held))
         text = f"job {job} runs foreign code and has {lost}: perf-culprit init --force gives reports a job of their own"
-        yield Remark(file=name, text=text, is_unsafe=True)
+        yield WorkflowRemark(file=name, text=text, is_unsafe=True)
     if measures and about.get("cache-mode") != "none":
-        yield Remark(file=name, text=f"job {job} runs foreign code: write `cache-mode: none`", is_unsafe=True)
+        yield WorkflowRemark(file=name, text=f"job {job} runs foreign code: write `cache-mode: none`", is_unsafe=True)
     for step in steps:
         if str(step.get("uses", "")).startswith("actions/checkout@"):
             yield from _of_checkout(name, job, step.get("with") or {}, measures=measures)
     if "workflow_run" in events:
         if "conclusion == 'success'" in str(about.get("if", "")):
-            yield Remark(file=name, text=f"job {job} is silent about measurements that failed: leave its `if` out")
+            yield WorkflowRemark(
+                file=name, text=f"job {job} is silent about measurements that failed: leave its `if` out"
+            )
         group = about.get("concurrency")
         if isinstance(group, dict) and group.get("queue") != "max":
-            yield Remark(file=name, text=f"job {job}: a waiting report is dropped for the next one: write `queue: max`")
+            yield WorkflowRemark(
+                file=name, text=f"job {job}: a waiting report is dropped for the next one: write `queue: max`"
+            )
 
 
 def _steps(job: Mapping[str, Any], pattern: str = "") -> list[dict[str, Any]]:
@@ -397,43 +409,45 @@ def _steps(job: Mapping[str, Any], pattern: str = "") -> list[dict[str, Any]]:
     return [step for step in steps if re.search(pattern, str(step.get("run", "")))]
 
 
-def _of_secrets(name: str, job: str, levels: list[Mapping[Any, Any]]) -> Iterator[Remark]:
+def _of_secrets(name: str, job: str, levels: list[Mapping[Any, Any]]) -> Iterator[WorkflowRemark]:
     """Find secrets in the environment of workflow, job and measuring step; without such a step nothing reads them."""
     for level in levels if len(levels) > 2 else ():
         environment = level.get("env")
         for variable, value in environment.items() if isinstance(environment, dict) else ():
-            if re.search(HIDDEN, str(value)):
+            if re.search(_HIDDEN_EXPRESSION, str(value)):
                 text = f"job {job} measures where `{variable}` holds a secret: give it to the step that needs it"
-                yield Remark(file=name, text=text, is_unsafe=True)
+                yield WorkflowRemark(file=name, text=text, is_unsafe=True)
 
 
-def _of_rights(name: str, job: str, used: list[str], granted: Any) -> Iterator[Remark]:
+def _of_rights(name: str, job: str, used: list[str], granted: Any) -> Iterator[WorkflowRemark]:
     held = _written(granted)
-    for called, needed in CALLED.items():
+    for called, needed in CALLED_WORKFLOWS.items():
         if any(uses.startswith(f"{OURS}/.github/workflows/{called}@") for uses in used) and (missing := needed - held):
             lacking = ", ".join(f"`{scope}: write`" for scope in sorted(missing))
-            yield Remark(file=name, text=f"job {job} calls {called}, which GitHub refuses without {lacking}")
+            yield WorkflowRemark(file=name, text=f"job {job} calls {called}, which GitHub refuses without {lacking}")
 
 
 def _written(granted: Any) -> set[str]:
     return {scope for scope, level in granted.items() if level == "write"} if isinstance(granted, dict) else set()
 
 
-def _of_checkout(name: str, job: str, given: Mapping[str, Any], *, measures: bool) -> Iterator[Remark]:
+def _of_checkout(name: str, job: str, given: Mapping[str, Any], *, measures: bool) -> Iterator[WorkflowRemark]:
     if given.get("persist-credentials") is not False:
         text = f"job {job}: write `persist-credentials: false` at actions/checkout"
-        yield Remark(file=name, text=text, is_unsafe=True)
+        yield WorkflowRemark(file=name, text=text, is_unsafe=True)
     if measures and str(given.get("fetch-depth")) != "0":
-        yield Remark(file=name, text=f"job {job}: write `fetch-depth: 0` at actions/checkout")
+        yield WorkflowRemark(file=name, text=f"job {job}: write `fetch-depth: 0` at actions/checkout")
 
 
-def _of_action(name: str, uses: str) -> Iterator[Remark]:
+def _of_action(name: str, uses: str) -> Iterator[WorkflowRemark]:
     if uses.startswith("./"):
         return
     action, _, commit = uses.partition("@")
     if not PINNED.fullmatch(commit):
-        yield Remark(file=name, text=f"{action} is not pinned: name a commit, in full", is_unsafe=True)
+        yield WorkflowRemark(file=name, text=f"{action} is not pinned: name a commit, in full", is_unsafe=True)
     elif action.startswith(OURS) and set(commit) == {"0"}:
-        yield Remark(file=name, text=f"{action}: put the commit of the release that you reviewed in place of the zeros")
+        yield WorkflowRemark(
+            file=name, text=f"{action}: put the commit of the release that you reviewed in place of the zeros"
+        )
     elif action.startswith(OURS) and IS_RELEASE and commit != COMMIT:
-        yield Remark(file=name, text=f"{action} is not of this release: pin {COMMIT}")
+        yield WorkflowRemark(file=name, text=f"{action} is not of this release: pin {COMMIT}")

@@ -26,7 +26,7 @@ STORED_OUTPUT: Final = re.compile(
     r"""echo\s+['"]?([A-Za-z_][\w-]*)=((?:[^'"\n>$`]|\$\{\{[^}]*\}\})*?)['"]?\s*>>\s*['"]?\$\{?GITHUB_OUTPUT"""
 )
 # Events with inputs, and how expressions name these.
-INPUTS: Final = {"workflow_dispatch": ("inputs", "github.event.inputs"), "workflow_call": ("inputs",)}
+_INPUT_CONTEXTS: Final = {"workflow_dispatch": ("inputs", "github.event.inputs"), "workflow_call": ("inputs",)}
 OUTCOMES: Final = re.compile(r"failure\(\)|cancelled\(\)|always\(\)")
 # Values of expressions in a command that `measure` runs.
 IN_COMMANDS: Final[Mapping[str, str]] = {
@@ -44,7 +44,7 @@ VARIABLES: Final = re.compile(r"\$\{?(GITHUB_WORKSPACE|GITHUB_SHA|RUNNER_TEMP|RU
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
+class WorkflowStep:
     """A step. `given` is its `with`; `unknown` lists expressions that only GitHub can resolve, which are left empty.
 
     `lacks` has those that its command uses. `variants` has the command for each value of `matrix_key`, the only key of
@@ -70,12 +70,12 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class WorkflowJob:
     """`place`: its file and name. `events`: its triggers. `others`: the values of its matrix that were not chosen."""
 
     place: str
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[WorkflowStep, ...]
     events: tuple[str, ...] = ()
     runner: str = ""
     services: Mapping[str, Any] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Job:
     notes: tuple[str, ...] = ()
 
 
-def jobs(repository: Repository) -> Iterator[Job]:
+def jobs(repository: Repository) -> Iterator[WorkflowJob]:
     """Yield the jobs of valid workflow files that are not ours. A job that calls a file has that file's steps."""
     texts = {name: repository.read(name) for name in repository.matching(WORKFLOW_FILE)}
     workflows = {name: _workflow(text) for name, text in texts.items() if "perf-culprit" not in text}
@@ -118,11 +118,11 @@ def _list(value: Any) -> list[Any]:
 
 def _jobs(
     name: str, workflow: Mapping[str, Any], repository: Repository, *, inputs: Mapping[str, Any], caller: str
-) -> Iterator[Job]:
+) -> Iterator[WorkflowJob]:
     events = workflow.get("on")
     values = {
         f"{prefix}.{key}": str(_mapping(about).get("default", ""))
-        for event, prefixes in INPUTS.items()
+        for event, prefixes in _INPUT_CONTEXTS.items()
         for key, about in _mapping(_mapping(_mapping(events).get(event)).get("inputs")).items()
         for prefix in prefixes
     }
@@ -134,7 +134,7 @@ def _jobs(
         taken, others = _matrix(_mapping(about.get("strategy")).get("matrix"))
         resolvable = {**IN_COMMANDS, **values, **taken}
         resolvable |= _outputs(inner, resolvable)
-        yield Job(
+        yield WorkflowJob(
             place=f"{name}, job {key}" + f" (called by {caller})" * bool(caller),
             title=" ".join(str(text) for text in (name, workflow.get("name", ""), key, about.get("name", ""))),
             events=tuple(str(event) for event in (events if isinstance(events, dict) else _list(events))),
@@ -249,7 +249,7 @@ def _steps(
     values: Mapping[str, str],
     levels: tuple[Mapping[str, Any], ...],
     others: Mapping[str, list[Any]],
-) -> Iterator[Step]:
+) -> Iterator[WorkflowStep]:
     """Yield the steps. `levels`: the workflow and the job, which set environment and defaults of their steps."""
     defaults: dict[str, Any] = {}
     outer: dict[str, str] = {}
@@ -273,7 +273,7 @@ def _steps(
             yield _step({**defaults, **about}, inside, outer, others)
 
 
-def _at_top(steps: list[Step]) -> Iterator[Step]:
+def _at_top(steps: list[WorkflowStep]) -> Iterator[WorkflowStep]:
     """Move the folder that the repository is checked out into to the top of a commit's checkout."""
     checkouts = [step.given for step in steps if step.action == "actions/checkout" and not step.given.get("repository")]
     paths = [re.escape(given["path"].strip("./")) for given in checkouts if given.get("path")]
@@ -294,7 +294,7 @@ def _is_public(value: Any) -> bool:
 
 def _step(
     about: Mapping[str, Any], values: Mapping[str, str], outer: Mapping[str, str], others: Mapping[str, list[Any]]
-) -> Step:
+) -> WorkflowStep:
     unknown: list[str] = []
 
     def text(value: Any) -> str:
@@ -306,7 +306,7 @@ def _step(
     matrix_key, variants = _variants(command, values, others)
     unknown += [f"secret {key}" for key, value in _mapping(about.get("env")).items() if not _is_public(value)]
     own = {str(key): text(value) for key, value in _mapping(about.get("env")).items() if _is_public(value)}
-    step = Step(
+    step = WorkflowStep(
         name=str(about.get("name", "")),
         run=text(about.get("run", "")).strip(),
         uses=str(about.get("uses", "")),

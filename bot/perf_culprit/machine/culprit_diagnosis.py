@@ -12,7 +12,7 @@ from perf_culprit.errors import BotError
 from perf_culprit.explain.changed_code import is_document_or_test, touched_by_commit
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.counted_functions import costly_functions
-from perf_culprit.machine.this_machine import Say, TracePlan
+from perf_culprit.machine.this_machine import TracePlan
 from perf_culprit.machine.trace_means import PROFILED, trace
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import CulpritDiagnosis
@@ -21,6 +21,7 @@ from perf_culprit.model.count import Count, is_built
 from perf_culprit.model.notable_calls import marked, notable_nodes
 from perf_culprit.model.reason import Doubt, because
 from perf_culprit.model.report import ServiceComparison, TreeComparison
+from perf_culprit.progress import Say
 
 PROFILE_BUDGET_S: Final = 30.0
 # Most entries that an answer shows and the history branch keeps.

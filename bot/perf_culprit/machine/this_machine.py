@@ -1,7 +1,7 @@
 """This machine as a place to measure commits, and to trace where each of them spends its time."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +16,8 @@ from perf_culprit.explain.tracer.tracer_fault import TraceError
 from perf_culprit.measure.processes import Log, interruptible
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace, open_workplace
+from perf_culprit.progress import Say
 from perf_culprit.read.results.collect import Directions, Reading, collect, repeats_by_clock
-
-Say = Callable[[str], None]
 
 
 @contextmanager

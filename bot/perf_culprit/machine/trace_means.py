@@ -18,9 +18,10 @@ from perf_culprit.errors import BotError, DataError
 from perf_culprit.explain.tracer.trace_profile import encode_trace
 from perf_culprit.explain.tracer.traced_command import HOOK_FOLDER, programs_of
 from perf_culprit.files import replace_file
-from perf_culprit.machine.this_machine import Say, TracePlan, trace_commits
+from perf_culprit.machine.this_machine import TracePlan, trace_commits
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.call_tree import Profile
+from perf_culprit.progress import Say
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.profiles.stack_formats import JFR_PRINT
 

@@ -20,7 +20,7 @@ from perf_culprit.commands.analysis_requests import Diagnose
 from perf_culprit.commands.declared import Command
 from perf_culprit.commands.history_requests import FindChanges
 from perf_culprit.commands.judge_requests import Compare
-from perf_culprit.commands.measure_requests import ROUNDS, Bisect, Measure, SoughtDirection
+from perf_culprit.commands.measure_requests import DEFAULT_ROUNDS, Bisect, Measure, SoughtDirection
 from perf_culprit.config.reader import DEFAULT_PATH, MAX_CONFIG_BYTES, load_config
 from perf_culprit.errors import BotError, UsageError
 from perf_culprit.files import read_limited, temporary_folder
@@ -28,21 +28,21 @@ from perf_culprit.flows import published_schemas
 from perf_culprit.mcp.tools import (
     Answered,
     Call,
-    Name,
-    Place,
+    NameArgument,
     Reading,
     Revision,
+    Workspace,
     answer,
+    as_options,
     failure,
     judged,
-    named,
     run_json,
     run_text,
     teller,
 )
 
 # The commands that tools run. An argument without a description of its own is their option of that name.
-COMMANDS: Final[Mapping[str, type[Command]]] = {
+_TOOL_COMMANDS: Final[Mapping[str, type[Command]]] = {
     "bisect": Bisect,
     "compare": Compare,
     "diagnose": Diagnose,
@@ -57,7 +57,7 @@ class Running:
     """Like `Reading`, but with one measurement at a time: parallel ones would slow each other down."""
 
     TOOLS: ClassVar = ("measure", "bisect")
-    place: Place
+    place: Workspace
     turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def measure(
@@ -66,7 +66,7 @@ class Running:
         *,
         base: Annotated[Revision, Field(description="Commit, branch or tag to measure against.")],
         head: Annotated[Revision, Field(description="Commit, branch or tag to measure.")] = "HEAD",
-        rounds: Annotated[int, Field(ge=1, le=100)] = ROUNDS,
+        rounds: Annotated[int, Field(ge=1, le=100)] = DEFAULT_ROUNDS,
         trace: bool = False,
     ) -> Answered:
         """Measure two commits side by side with the configured command, and judge them: a report.
@@ -90,14 +90,14 @@ class Running:
         *,
         good: Revision,
         bad: Revision,
-        benchmark: Name | None = None,
-        metric: Name | None = None,
+        benchmark: NameArgument | None = None,
+        metric: NameArgument | None = None,
         direction: SoughtDirection = "any",
         minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 30,
     ) -> Answered:
         """Find the commits that introduced a change, by measuring with the configured command; minutes to hours."""
         options = [f"--good={self.place.own_commit(good)}", f"--bad={self.place.own_commit(bad)}"]
-        options += named(benchmark=benchmark, metric=metric, direction=direction, minutes=minutes)
+        options += as_options(benchmark=benchmark, metric=metric, direction=direction, minutes=minutes)
         options += self.place.settings
         async with self.turn:
             document, _ = await run_json("bisect", *options, place=self.place, tell=teller(call))
@@ -113,7 +113,7 @@ Start with `benchmarks` or `report`; `why` explains a verdict, `history` says si
 RUNNING: Final = """\
 `bisect` finds the culprit, `measure` shows whether a fix works: both run the configured command and take minutes.
 """
-Given = ParamSpec("Given")
+_Arguments = ParamSpec("_Arguments")
 
 
 def serve(repository: Path, *, allow_run: bool) -> None:
@@ -123,7 +123,7 @@ def serve(repository: Path, *, allow_run: bool) -> None:
         build_server(place).run()
 
 
-def build_server(place: Place) -> "MCPServer[Any]":
+def build_server(place: Workspace) -> "MCPServer[Any]":
     """Create the server. Without `place.settings`, tools that run something are not even listed."""
     families: tuple[Reading | Running, ...] = (Reading(place), *((Running(place),) if place.settings else ()))
     server: MCPServer[Any] = MCPServer(
@@ -151,18 +151,20 @@ def _tool(family: Reading | Running, name: str) -> Tool:
     tool = Tool.from_function(_answering(getattr(family, name)), name=name, annotations=hints)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
-    texts = {field.name: field.option.text for field in COMMANDS[name].fields()} if name in COMMANDS else {}
+    texts = {field.name: field.option.text for field in _TOOL_COMMANDS[name].fields()} if name in _TOOL_COMMANDS else {}
     for argument, about in arguments.model_fields.items():
         about.description = about.description or texts.get(argument)
     arguments.model_rebuild(force=True)
     return tool.model_copy(update={"parameters": arguments.model_json_schema(by_alias=True)})
 
 
-def _answering(tool: Callable[Given, Awaitable[CallToolResult]]) -> Callable[Given, Awaitable[CallToolResult]]:
+def _answering(
+    tool: Callable[_Arguments, Awaitable[CallToolResult]],
+) -> Callable[_Arguments, Awaitable[CallToolResult]]:
     """Return expected errors as inert answers, too, because their text contains foreign names."""
 
     @wraps(tool)
-    async def answered(*given: Given.args, **named: Given.kwargs) -> CallToolResult:
+    async def answered(*given: _Arguments.args, **named: _Arguments.kwargs) -> CallToolResult:
         try:
             return await tool(*given, **named)
         except BotError as error:
@@ -172,11 +174,11 @@ def _answering(tool: Callable[Given, Awaitable[CallToolResult]]) -> Callable[Giv
 
 
 @contextmanager
-def _pinned(repository: Path, *, allow_run: bool) -> Iterator[Place]:
+def _pinned(repository: Path, *, allow_run: bool) -> Iterator[Workspace]:
     """Yield the repository. If commands may run, pin the current configuration, so that later edits have no effect."""
     git.common_folder(repository)  # an error if it is not a repository
     with temporary_folder() as folder:
-        place = Place(root=repository.resolve(), scratch=folder.resolve())
+        place = Workspace(root=repository.resolve(), scratch=folder.resolve())
         if not allow_run:
             yield place
             return

@@ -104,7 +104,7 @@ def _part(
     return _part(around, items, inside[1:])
 
 
-def inert(text: str) -> str:
+def _harmless(text: str) -> str:
     """Remove everything from foreign text that could hide or act in it, and limit its length."""
     return plain_lines(text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…")
 
@@ -112,7 +112,7 @@ def inert(text: str) -> str:
 def _bounded(value: Any, most: int) -> tuple[Any, int]:
     """Return the value with inert strings and short lists, and the number of entries left out."""
     if isinstance(value, str):
-        return inert(value), 0
+        return _harmless(value), 0
     if not isinstance(value, Mapping | list):
         return value, 0
     names = list(value)[:most] if isinstance(value, Mapping) else range(min(len(value), most))
@@ -139,7 +139,7 @@ MOST_AT_ONCE: Final = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Workspace:
     """`scratch` holds the files that the tools write, as long as the server lives.
 
     `settings` are options that pin the commands that may run; empty if none may.
@@ -195,12 +195,12 @@ MOST_LOG: Final = 16_000
 # bisect and measure remove their worktrees in this time.
 STOP_SECONDS: Final = 20.0
 ERROR: Final = "error: "
-KINDS: Final = {kind.exit_code: kind for kind in (UsageError, DataError, InfrastructureError)}
+_ERRORS_BY_CODE: Final = {kind.exit_code: kind for kind in (UsageError, DataError, InfrastructureError)}
 
-Tell = Callable[[str], Awaitable[None]]
+_Progress = Callable[[str], Awaitable[None]]
 
 
-async def run_json(command: str, *options: str, place: Place, tell: Tell) -> tuple[Any, bytes]:
+async def run_json(command: str, *options: str, place: Workspace, tell: _Progress) -> tuple[Any, bytes]:
     """Return the JSON that a command writes, whatever its exit code. Raise its error if it writes none."""
     with temporary_folder() as folder:
         file = folder / "answer.json"
@@ -211,7 +211,7 @@ async def run_json(command: str, *options: str, place: Place, tell: Tell) -> tup
     return json.loads(data), data
 
 
-async def run_text(command: str, *options: str, place: Place, tell: Tell) -> str:
+async def run_text(command: str, *options: str, place: Workspace, tell: _Progress) -> str:
     """Return the text that a command prints. Raise its error if it fails."""
     output, failure = await _run([command, *options], place=place, tell=tell)
     if failure is not None:
@@ -219,7 +219,7 @@ async def run_text(command: str, *options: str, place: Place, tell: Tell) -> str
     return output
 
 
-async def _run(arguments: Sequence[str], *, place: Place, tell: Tell) -> tuple[str, BotError | None]:
+async def _run(arguments: Sequence[str], *, place: Workspace, tell: _Progress) -> tuple[str, BotError | None]:
     """Return the beginning of its output, and its error or None. `tell` gets the other lines of standard error."""
     command = python("-m", "perf_culprit", *arguments)
     async with (
@@ -237,11 +237,11 @@ async def _run(arguments: Sequence[str], *, place: Place, tell: Tell) -> tuple[s
         finally:
             await _stop(process)
     _, _, error = f"\n{log[0]}".rpartition(f"\n{ERROR}")
-    failure = KINDS.get(code, InfrastructureError)(error.strip() or f"ended with exit code {code}")
+    failure = _ERRORS_BY_CODE.get(code, InfrastructureError)(error.strip() or f"ended with exit code {code}")
     return output[0], failure if code else None
 
 
-async def _listen(stream: ByteReceiveStream, log: list[str], tell: Tell) -> None:
+async def _listen(stream: ByteReceiveStream, log: list[str], tell: _Progress) -> None:
     line, failed = "", False
     async for part in TextReceiveStream(stream, errors="replace"):
         log[0] = (log[0] + part)[-MOST_LOG:]
@@ -266,10 +266,10 @@ async def _stop(process: Process) -> None:
 
 # The tools that only read: stored runs and reports, reasons, and the plan of a search.
 
-Name: TypeAlias = Annotated[str, Field(max_length=1000)]
+NameArgument: TypeAlias = Annotated[str, Field(max_length=1000)]
 Revision: TypeAlias = Annotated[str, Field(max_length=200)]
 File: TypeAlias = Annotated[str, Field(max_length=1000, description="Path of a file inside the repository.")]
-Files: TypeAlias = Annotated[list[File], Field(max_length=100)]
+FileList: TypeAlias = Annotated[list[File], Field(max_length=100)]
 Offset: TypeAlias = Annotated[int, Field(ge=0, description="From an earlier answer's `next_offset`.")]
 Call: TypeAlias = Context[Any, Any]
 
@@ -279,9 +279,9 @@ class Reading:
     """Bound to one repository; each method is a tool, its docstring the tool's description."""
 
     TOOLS: ClassVar = ("benchmarks", "history", "report", "why", "compare", "diagnose", "plan")
-    place: Place
+    place: Workspace
 
-    async def benchmarks(self, suite: Name | None = None, offset: Offset = 0) -> Answered:
+    async def benchmarks(self, suite: NameArgument | None = None, offset: Offset = 0) -> Answered:
         """List the stored suites, or the newest run of one: its benchmarks with metric, unit and samples."""
 
         def read() -> dict[str, Any]:
@@ -297,8 +297,8 @@ class Reading:
         self,
         call: Call,
         *,
-        benchmark: Annotated[Name, Field(description="A name or a shell pattern, such as `parse*`.")],
-        suite: Name | None = None,
+        benchmark: Annotated[NameArgument, Field(description="A name or a shell pattern, such as `parse*`.")],
+        suite: NameArgument | None = None,
         rows: Annotated[int, Field(ge=0, le=1000, description="How many of the newest values to give.")] = 30,
         offset: Offset = 0,
     ) -> Answered:
@@ -327,7 +327,9 @@ class Reading:
             document["findings"] = [one for one in document["findings"] if one["verdict"] == verdict]
         return answer(document, page="findings", offset=offset, form="report-v2")
 
-    async def why(self, benchmark: Name, path: File = "report.json", metric: Name | None = None) -> Answered:
+    async def why(
+        self, benchmark: NameArgument, path: File = "report.json", metric: NameArgument | None = None
+    ) -> Answered:
         """Why a benchmark got its verdict: what was compared, the figures, the minimum effect, what would decide.
 
         `detectable_effect`: the smallest change that would have been seen. `rate`: in what share of unchanged runs any
@@ -338,7 +340,7 @@ class Reading:
             one
             for one in document["findings"]
             # Compare the names that other answers show.
-            if inert(one["benchmark"]) == benchmark and metric in (None, inert(one["metric"]))
+            if _harmless(one["benchmark"]) == benchmark and metric in (None, _harmless(one["metric"]))
         ]
         if not findings:
             names = sorted({one["benchmark"] if metric is None else one["metric"] for one in document["findings"]})
@@ -354,8 +356,8 @@ class Reading:
         self,
         call: Call,
         *,
-        target: Annotated[Files, Field(min_length=1, description="Results to judge, of any known format.")],
-        baseline: Annotated[Files, Field(description="Results to judge against; none: the stored history.")] = [],  # noqa: B006 - pydantic copies it
+        target: Annotated[FileList, Field(min_length=1, description="Results to judge, of any known format.")],
+        baseline: Annotated[FileList, Field(description="Results to judge against; none: the stored history.")] = [],  # noqa: B006 - pydantic copies it
         paired: bool = False,
         commit: Annotated[Revision, Field(description="Commit of the target, for the stored history.")] = "HEAD",
     ) -> Answered:
@@ -369,17 +371,17 @@ class Reading:
         self,
         call: Call,
         *,
-        target: Annotated[Files, Field(min_length=1, description="Profiles, traces or execution logs.")],
-        baseline: Annotated[Files, Field(description="The same of the revision before.")] = [],  # noqa: B006 - same
+        target: Annotated[FileList, Field(min_length=1, description="Profiles, traces or execution logs.")],
+        baseline: Annotated[FileList, Field(description="The same of the revision before.")] = [],  # noqa: B006 - same
         logs: Annotated[
             Literal["labelled", "spring", "json"] | None, Field(description="The files are logs of this form.")
         ] = None,
-        profile_format: Annotated[Name | None, Field(description="Where it can't be found by content.")] = None,
+        profile_format: Annotated[NameArgument | None, Field(description="Where it can't be found by content.")] = None,
         commit: Revision | None = None,
         offset: Offset = 0,
     ) -> Answered:
         """List the methods that cost most, or, with a baseline, those that got slower and why, the likeliest first."""
-        form = named(pattern=logs, format=profile_format)
+        form = as_options(pattern=logs, format=profile_format)
         files = self.place.files(target)
         if baseline:
             between = ["--repo=.", f"--commit={self.place.commit(commit)}"] if commit else []
@@ -391,11 +393,17 @@ class Reading:
         return answer(document, page="suspects", offset=offset, form=form_name)
 
     async def plan(
-        self, call: Call, *, good: Revision, bad: Revision, benchmark: Name | None = None, metric: Name | None = None
+        self,
+        call: Call,
+        *,
+        good: Revision,
+        bad: Revision,
+        benchmark: NameArgument | None = None,
+        metric: NameArgument | None = None,
     ) -> Answered:
         """Tell what a search for the culprit between two commits would measure and cost, without measuring anything."""
         options = [f"--good={self.place.commit(good)}", f"--bad={self.place.commit(bad)}"]
-        options += [*named(benchmark=benchmark, metric=metric), *self.place.settings]
+        options += [*as_options(benchmark=benchmark, metric=metric), *self.place.settings]
         text = await run_text("bisect", "--dry-run", *options, place=self.place, tell=teller(call))
         return answer({"plan": text.splitlines()})
 
@@ -410,7 +418,7 @@ class Reading:
         return document
 
 
-async def judged(place: Place, call: Call, *options: str, files: Sequence[Path] = ()) -> CallToolResult:
+async def judged(place: Workspace, call: Call, *options: str, files: Sequence[Path] = ()) -> CallToolResult:
     """Return the report of `compare`, kept in a file for `report` and `why`; the answer also names `files`."""
     document, data = await run_json("compare", "--verbose", *options, place=place, tell=teller(call))
     kept = place.scratch / f"report-{len(list(place.scratch.iterdir()))}.json"
@@ -418,12 +426,12 @@ async def judged(place: Place, call: Call, *options: str, files: Sequence[Path] 
     return answer(document, page="findings", form="report-v2", files=[str(file) for file in (kept, *files)])
 
 
-def named(**options: str | float | None) -> list[str]:
+def as_options(**options: str | float | None) -> list[str]:
     """Options of the command line for the given values."""
     return [f"--{name}={value}" for name, value in options.items() if value is not None]
 
 
-def teller(call: Call) -> Tell:
+def teller(call: Call) -> _Progress:
     """Report each line as one step of progress."""
     steps = 0
 

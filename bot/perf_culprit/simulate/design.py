@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from perf_culprit.config.policy_settings import Section
+from perf_culprit.config.policy_settings import ConfigSection
 from perf_culprit.config.units import Percent
 from perf_culprit.model.unit_sizes import BYTES, SECONDS
 
@@ -25,7 +25,7 @@ PER_SECOND: Final = {f"/{unit}": 1 / size for unit, size in SECONDS.items()}
 BYTES_PER_SECOND: Final = {f"{unit}/s": size for unit, size in SIZES.items()} | {
     "kbit/s": 125.0, "Mbit/s": 125e3, "Gbit/s": 125e6,
 }  # fmt: skip
-UNITS: Final = {"": 1.0, "unit": 1.0, "units": 1.0}
+_PLAIN_UNITS: Final = {"": 1.0, "unit": 1.0, "units": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Distribution:
 
 def _number(value: object, units: Mapping[str, float], example: str) -> float:
     match = _QUANTITY.fullmatch(str(value)) if isinstance(value, str | int | float) else None
-    if match is None or match[3] not in units or (match[1] and units is not UNITS):
+    if match is None or match[3] not in units or (match[1] and units is not _PLAIN_UNITS):
         raise ValueError(f"write it with its unit, such as {example}, not {value!r}")
     return float(match[2]) * units[match[3]]
 
@@ -71,40 +71,40 @@ def _of(
     def validate(value: object) -> object:
         return value if isinstance(value, Distribution) else read(value, units, example)
 
-    return BeforeValidator(validate, json_schema_input_type=str | float if units is UNITS else str)
+    return BeforeValidator(validate, json_schema_input_type=str | float if units is _PLAIN_UNITS else str)
 
 
 Time = Annotated[float, _of(_number, SECONDS, "2 s"), Field(examples=["2 s"])]
-Size = Annotated[float, _of(_number, SIZES, "5 KB"), Field(examples=["5 KB"])]
-Rate = Annotated[float, _of(_number, PER_SECOND, "17/s"), Field(examples=["17/s"])]
+DataSize = Annotated[float, _of(_number, SIZES, "5 KB"), Field(examples=["5 KB"])]
+ArrivalRate = Annotated[float, _of(_number, PER_SECOND, "17/s"), Field(examples=["17/s"])]
 Bandwidth = Annotated[float, _of(_number, BYTES_PER_SECOND, "2 Mbit/s"), Field(examples=["2 Mbit/s"])]
-Price = Annotated[float, _of(_number, UNITS, "$0.10"), Field(examples=["$0.10"])]
-Amount = Annotated[float, _of(_number, UNITS, "2 units"), Field(examples=["2 units"])]
+Price = Annotated[float, _of(_number, _PLAIN_UNITS, "$0.10"), Field(examples=["$0.10"])]
+UnitAmount = Annotated[float, _of(_number, _PLAIN_UNITS, "2 units"), Field(examples=["2 units"])]
 RandomTime = Annotated[Distribution, _of(_random, SECONDS, "2 s"), Field(examples=["exponential(2 s)"])]
-RandomCount = Annotated[Distribution, _of(_random, UNITS, "20"), Field(examples=["normal(20, 4)"])]
+RandomCount = Annotated[Distribution, _of(_random, _PLAIN_UNITS, "20"), Field(examples=["normal(20, 4)"])]
 
 
 # The layered simulation model of a design [F11, chapter 4]: world view, component, physical and scenario layer.
 #
 # The upper layers can run without the lower ones: a placeholder represents a component's internals.
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,59}$")]
+PlainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,59}$")]
 Instances = Annotated[int, Field(ge=1, le=10_000)]
-NOTHING = Distribution("constant", 0.0)
+NO_DURATION = Distribution("constant", 0.0)
 ONE = Distribution("constant", 1.0)
 
 
-class Placeholder(Section):
+class Placeholder(ConfigSection):
     """A rough estimate of a component whose lower layers are missing."""
 
     processing: RandomTime
     concurrent: Annotated[int | None, Field(ge=1, description="most requests at once (default: any number)")] = None
 
 
-class Message(Section):
+class Message(ConfigSection):
     """How a message is sent."""
 
-    size: Size = 0.0
+    size: DataSize = 0.0
     timeout: Annotated[
         Time | None, Field(description="time without acknowledgement after which the message is sent again")
     ] = None
@@ -114,8 +114,8 @@ class Message(Section):
 class Send(Message):
     """A message that is sent after a request was processed. The request ends once the message is handled."""
 
-    to: Name
-    request: Annotated[Name, Field(description="kind of request at the receiver")]
+    to: PlainName
+    request: Annotated[PlainName, Field(description="kind of request at the receiver")]
     count: Annotated[RandomCount, Field(description="number of receivers; each gets a message")] = ONE
     probability: Annotated[
         Percent, Field(description="messages of a request with less than 100% exclude each other")
@@ -125,85 +125,85 @@ class Send(Message):
     ] = None
 
 
-class WorldRequest(Section):
+class WorldRequest(ConfigSection):
     """The messages that a component sends for one kind of request."""
 
     sends: tuple[Send, ...] = ()
 
 
-class WorldComponent(Section):
+class WorldComponent(ConfigSection):
     """A node of the world view. Its requests are distributed evenly over its instances."""
 
     instances: Instances = 1
     placeholder: Placeholder | None = None
-    requests: dict[Name, WorldRequest] = Field(default_factory=dict)
+    requests: dict[PlainName, WorldRequest] = Field(default_factory=dict)
 
 
-class Link(Section):
+class Link(ConfigSection):
     """The transport of messages; parallel links share them. Without a link, messages arrive at once, at no cost."""
 
-    source: Annotated[Name, Field(alias="from")]
-    to: Name
+    source: Annotated[PlainName, Field(alias="from")]
+    to: PlainName
     share: Percent = 1.0
     bandwidth: Annotated[
         Bandwidth | None, Field(gt=0, description="bandwidth of each message, or of the whole link if shared")
     ] = None
     shared: Annotated[bool, Field(description="messages pass one after another, not at the same time")] = False
-    latency: RandomTime = NOTHING
+    latency: RandomTime = NO_DURATION
     loss: Percent = 0.0
     price_per_message: Price = 0.0
     price_per_megabyte: Price = 0.0
 
 
-class WorldView(Section):
-    components: dict[Name, WorldComponent]
+class WorldView(ConfigSection):
+    components: dict[PlainName, WorldComponent]
     links: tuple[Link, ...] = ()
 
 
-class Processing(Section):
+class Processing(ConfigSection):
     """The processing time of one kind of request, and the number of threads that it holds."""
 
     processing: RandomTime
     processing_per_item: Annotated[RandomTime, Field(description="time added for each item that is sent together")] = (
-        NOTHING
+        NO_DURATION
     )
     threads: Annotated[int, Field(ge=0)] = 1
 
 
-class Logic(Section):
+class Logic(ConfigSection):
     """The component layer: each instance's threads and its queue of waiting requests."""
 
     threads: Annotated[int | None, Field(ge=1)] = None
     queue: Annotated[int | None, Field(ge=0, description="most waiting requests; more are refused")] = None
-    requests: dict[Name, Processing]
+    requests: dict[PlainName, Processing]
 
 
-class Demand(Section):
+class Demand(ConfigSection):
     """The resources that one kind of request holds during its processing."""
 
-    cpu: Amount = 0.0
-    ram: Size = 0.0
-    disk: Size = 0.0
+    cpu: UnitAmount = 0.0
+    ram: DataSize = 0.0
+    disk: DataSize = 0.0
 
 
-class Hardware(Section):
+class Hardware(ConfigSection):
     """The physical layer: the resources of each instance."""
 
-    cpu: Annotated[Amount | None, Field(gt=0)] = None
-    ram: Annotated[Size | None, Field(gt=0)] = None
-    disk: Annotated[Size | None, Field(gt=0)] = None
-    requests: dict[Name, Demand]
+    cpu: Annotated[UnitAmount | None, Field(gt=0)] = None
+    ram: Annotated[DataSize | None, Field(gt=0)] = None
+    disk: Annotated[DataSize | None, Field(gt=0)] = None
+    requests: dict[PlainName, Demand]
 
 
 class Arrival(Message):
     """Requests from outside, of one kind or a mix: each instance of `from` sends them at `rate`."""
 
-    source: Annotated[Name, Field(alias="from")]
-    to: Name
-    rate: Annotated[Rate, Field(gt=0)]
-    request: Name | None = None
-    mix: Annotated[dict[Name, Percent], Field(description="instead of request: shares that add up to 100%")] = Field(
-        default_factory=dict
+    source: Annotated[PlainName, Field(alias="from")]
+    to: PlainName
+    rate: Annotated[ArrivalRate, Field(gt=0)]
+    request: PlainName | None = None
+    mix: Annotated[dict[PlainName, Percent], Field(description="instead of request: shares that add up to 100%")] = (
+        Field(default_factory=dict)
     )
     process: Literal["poisson", "regular"] = "poisson"
 
@@ -212,7 +212,7 @@ class Arrival(Message):
         return {self.request: 1.0} if self.request is not None else dict(self.mix)
 
 
-class OutputName(Section):
+class OutputName(ConfigSection):
     of: Annotated[str, Field(max_length=200)]
     output: Annotated[str, Field(max_length=100)]
 
@@ -223,7 +223,7 @@ class Scored(OutputName):
     levels: tuple[Percent, ...] = ()
 
 
-class Scenario(Section):
+class Scenario(ConfigSection):
     """A simulated situation: the arriving requests, the duration, and the deployment."""
 
     arrivals: tuple[Arrival, ...]
@@ -231,8 +231,8 @@ class Scenario(Section):
     warm_up: Annotated[
         Time | None, Field(description="time left out at the start (default: a tenth of the duration)")
     ] = None
-    instances: Annotated[dict[Name, Instances], Field(description="instances in this scenario, by component")] = Field(
-        default_factory=dict
+    instances: Annotated[dict[PlainName, Instances], Field(description="instances in this scenario, by component")] = (
+        Field(default_factory=dict)
     )
     precision: Annotated[
         Percent, Field(description="add runs until the 95% intervals of `precise` are within this half width")
@@ -247,34 +247,36 @@ class Scenario(Section):
         return self.duration / 10 if self.warm_up is None else self.warm_up
 
 
-class Calibrated(Section):
+class Calibrated(ConfigSection):
     """The measured counters that determine the demands of a component's requests (utilisation law)."""
 
-    component: Name
+    component: PlainName
     resource: Literal["threads", "cpu", "ram", "disk"]
     counter: Annotated[str, Field(max_length=200, description="the share of the resource in use, in %")]
-    rates: Annotated[dict[Name, str], Field(min_length=1, description="counter of each kind's requests per second")]
+    rates: Annotated[
+        dict[PlainName, str], Field(min_length=1, description="counter of each kind's requests per second")
+    ]
 
 
-class Known(Section):
+class Known(ConfigSection):
     """Measured or published output values for these parameters, shown next to the simulated values."""
 
-    parameters: dict[Name, str | int | float] = Field(default_factory=dict)
+    parameters: dict[PlainName, str | int | float] = Field(default_factory=dict)
     of: Annotated[str, Field(max_length=200)]
     outputs: Annotated[dict[str, float], Field(min_length=1)]
 
 
-class Design(Section):
+class Design(ConfigSection):
     """A model file. `${name}` inserts the value of a parameter, wherever a value is written."""
 
-    name: Name
-    parameters: dict[Name, str | int | float] = Field(default_factory=dict)
+    name: PlainName
+    parameters: dict[PlainName, str | int | float] = Field(default_factory=dict)
     world_view: WorldView
-    component: dict[Name, Logic] = Field(default_factory=dict)
-    physical: dict[Name, Hardware] = Field(default_factory=dict)
-    scenario: dict[Name, Scenario]
+    component: dict[PlainName, Logic] = Field(default_factory=dict)
+    physical: dict[PlainName, Hardware] = Field(default_factory=dict)
+    scenario: dict[PlainName, Scenario]
     sweep: Annotated[
-        dict[Name, tuple[str | int | float, ...]],
+        dict[PlainName, tuple[str | int | float, ...]],
         Field(description="values of parameters to be tried in every combination"),
     ] = Field(default_factory=dict)
     score: tuple[Scored, ...] = ()

@@ -219,7 +219,7 @@ def _cycle(design: Design) -> Iterator[Fault]:
 
 # Read a model file into a `Design`: insert parameters, and check references between its parts; errors have lines.
 
-DOCS: Final = "docs/simulation.md"
+_MODEL_PAGE: Final = "docs/simulation.md"
 _REFERENCE: Final = re.compile(r"\$\{([^{}]*)\}")
 
 
@@ -231,7 +231,7 @@ def load_design(path: Path, parameters: Mapping[str, str] | None = None) -> Desi
 def parse_design(data: bytes, parameters: Mapping[str, str], *, place: str) -> Design:
     """Parse the model in `data` with these parameter values; a ConfigError with `place:line` if it is invalid."""
     prepare = partial(_fill, given=dict(parameters), place=place)
-    return parse_yaml(data, Design, place=place, docs=DOCS, prepare=prepare, check=faults)
+    return parse_yaml(data, Design, place=place, docs=_MODEL_PAGE, prepare=prepare, check=faults)
 
 
 def _fill(root: yaml.Node, *, given: Mapping[str, str], place: str) -> None:

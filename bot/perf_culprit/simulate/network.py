@@ -120,7 +120,7 @@ class Channel:
 # A running component: its instances' pools, the random numbers of its requests, and their times.
 
 
-class Place:
+class StationVisits:
     """`visits`: a row [asked, began, ended] per request, by kind; `refused`: the times of refusals."""
 
     def __init__(self, environment: simpy.Environment, station: Station, streams: Streams) -> None:
@@ -197,7 +197,8 @@ class Network:
     def __init__(self, design: Design, scenario: Scenario, streams: Streams) -> None:
         self.environment = simpy.Environment()
         self.places = {
-            name: Place(self.environment, station, streams) for name, station in stations(design, scenario).items()
+            name: StationVisits(self.environment, station, streams)
+            for name, station in stations(design, scenario).items()
         }
         self.channels = _channels(design, streams)
         self.responses: dict[str, list[list[float]]] = {
@@ -265,7 +266,7 @@ class Network:
         done = yield self.environment.all_of([self.environment.process(course) for course in courses])
         return all(cast(Mapping[Event, bool], done).values())
 
-    def _send(self, place: Place, instance: int, send: Send) -> Course:
+    def _send(self, place: StationVisits, instance: int, send: Send) -> Course:
         if send.every is not None:
             return bool((yield self._collected(place, instance, send)))
         channels = self.channels.get((place.station.name, send.to), ())
@@ -280,7 +281,7 @@ class Network:
         arrived = yield from self._transmit(channels, 1, send, items)
         return arrived and (yield from self._visit(send.to, send.request, items))
 
-    def _collected(self, place: Place, instance: int, send: Send) -> Event:
+    def _collected(self, place: StationVisits, instance: int, send: Send) -> Event:
         """An event that happens when the instance's current batch has been sent and handled."""
         key, done = (id(send), instance), self.environment.event()
         if key not in self._batches:
@@ -289,7 +290,7 @@ class Network:
         self._batches[key].append(done)
         return done
 
-    def _flush(self, place: Place, instance: int, send: Send) -> Generator[Event, object, None]:
+    def _flush(self, place: StationVisits, instance: int, send: Send) -> Generator[Event, object, None]:
         period, name = send.every or math.inf, place.station.name
         # Instances do not send in step.
         yield self.environment.timeout(period - (self.environment.now - place.phase(instance) * period) % period)

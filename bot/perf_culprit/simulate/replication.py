@@ -3,7 +3,7 @@
 import gc
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Final, TypeAlias
@@ -14,19 +14,20 @@ from scipy import special
 from perf_culprit.arrays import Floats
 from perf_culprit.model.run import Benchmark, CounterTable, Direction, Environment, Metric, MetricKey, Run
 from perf_culprit.model.simulation import Estimate, Layer, Output, Replication, Simulation
+from perf_culprit.progress import Say
 from perf_culprit.python_child import process_pool
 from perf_culprit.simulate.design import Design, Scenario
-from perf_culprit.simulate.network import Channel, Network, Place
+from perf_culprit.simulate.network import Channel, Network, StationVisits
 from perf_culprit.simulate.stations import Streams, offered_loads
 
 # Convert recorded times to reported outputs: each layer's outputs as means over windows of time.
 
-Measured: TypeAlias = tuple[Output, Floats]
+_OutputValues: TypeAlias = tuple[Output, Floats]
 
 LAYERS = {"cpu": Layer.PHYSICAL, "ram": Layer.PHYSICAL, "disk": Layer.PHYSICAL, "places": Layer.WORLD_VIEW}
 
 
-def outputs(network: Network, edges: Floats) -> Iterator[Measured]:
+def _windowed_outputs(network: Network, edges: Floats) -> Iterator[_OutputValues]:
     """Each output with its mean in each window between two of the `edges` (n + 1,), shape (n,)."""
     yield from _requests(network, edges)
     for channels in network.channels.values():
@@ -38,7 +39,7 @@ def outputs(network: Network, edges: Floats) -> Iterator[Measured]:
         yield from _component(place, edges)
 
 
-def _requests(network: Network, edges: Floats) -> Iterator[Measured]:
+def _requests(network: Network, edges: Floats) -> Iterator[_OutputValues]:
     for kind, responses in sorted(network.responses.items()):
         rows = np.array(responses, dtype=np.float64).reshape(-1, 3)
         fine = rows[rows[:, 2] == 1]
@@ -50,7 +51,7 @@ def _requests(network: Network, edges: Floats) -> Iterator[Measured]:
         yield throughput, ended / np.diff(edges)
 
 
-def _link(channel: Channel, edges: Floats) -> Iterator[Measured]:
+def _link(channel: Channel, edges: Floats) -> Iterator[_OutputValues]:
     link = channel.link
     if link.bandwidth is not None and link.shared:
         used = time_average([channel.busy], edges, first=1, last=2)
@@ -64,7 +65,7 @@ def _link(channel: Channel, edges: Floats) -> Iterator[Measured]:
         yield _output(channel.name, "cost per hour", "$", Layer.WORLD_VIEW), 3600 * cost / np.diff(edges)
 
 
-def _component(place: Place, edges: Floats) -> Iterator[Measured]:
+def _component(place: StationVisits, edges: Floats) -> Iterator[_OutputValues]:
     station = place.station
     if not station.resources:
         return
@@ -114,12 +115,10 @@ def _sum_of_minima(moments: Floats, times: Floats) -> Floats:
 # Independent replications of a scenario, in parallel, until the response times are precise enough.
 
 # Windows of a replication: 10 to 30 lose little, and more would be correlated [Schmeiser 1982].
-WINDOWS: Final = 20
+_WINDOWS: Final = 20
 # With fewer replications the interval's width is itself uncertain; A/A comparisons also need some values.
-FEWEST: Final = 5
-LEVEL: Final = 0.95
-
-Tell = Callable[[str], None]
+FEWEST_REPLICATIONS: Final = 5
+_CONFIDENCE: Final = 0.95
 
 
 def replicate(design: Design, scenario: str, seed: int, number: int) -> Replication:
@@ -128,9 +127,9 @@ def replicate(design: Design, scenario: str, seed: int, number: int) -> Replicat
     network = Network(design, chosen, Streams(seed, number))
     with _without_garbage_collection():
         network.run()
-    edges = np.linspace(chosen.start, chosen.duration, WINDOWS + 1)
-    pairs = list(outputs(network, edges))
-    whole = [values for _, values in outputs(network, edges[[0, -1]])]
+    edges = np.linspace(chosen.start, chosen.duration, _WINDOWS + 1)
+    pairs = list(_windowed_outputs(network, edges))
+    whole = [values for _, values in _windowed_outputs(network, edges[[0, -1]])]
     return Replication(
         outputs=tuple(output for output, _ in pairs),
         means=np.concatenate(whole),
@@ -140,7 +139,13 @@ def replicate(design: Design, scenario: str, seed: int, number: int) -> Replicat
 
 
 def replications(
-    design: Design, scenario: str, *, seed: int, tell: Tell, exactly: int | None = None, fewest: int = FEWEST
+    design: Design,
+    scenario: str,
+    *,
+    seed: int,
+    tell: Say,
+    exactly: int | None = None,
+    fewest: int = FEWEST_REPLICATIONS,
 ) -> list[Replication]:
     """Run the replications that the scenario's precision needs, or `exactly` that number; a process per core."""
     chosen = design.scenario[scenario]
@@ -183,7 +188,7 @@ def estimates(done: Sequence[Replication]) -> tuple[Estimate, ...]:
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, np.nansum(values, axis=0) / counts, np.nan)
         errors = np.sqrt(np.nansum((values - means) ** 2, axis=0) / (counts - 1) / counts)
-    quantiles = special.stdtrit(np.maximum(counts - 1, 1), (1 + LEVEL) / 2)
+    quantiles = special.stdtrit(np.maximum(counts - 1, 1), (1 + _CONFIDENCE) / 2)
     return tuple(
         Estimate(output=output, mean=float(mean), half_width=float(error * quantile) if number > 1 else None)
         for output, mean, error, quantile, number in zip(done[0].outputs, means, errors, quantiles, counts, strict=True)

@@ -11,14 +11,14 @@ import numpy as np
 
 from perf_culprit.arrays import Floats
 from perf_culprit.model.simulation import OfferedLoad
-from perf_culprit.simulate.design import NOTHING, Design, Distribution, Hardware, Scenario, Send, WorldRequest
+from perf_culprit.simulate.design import NO_DURATION, Design, Distribution, Hardware, Scenario, Send, WorldRequest
 
 # Random numbers by name: the draws of one part of a model do not affect those of another part.
 #
 # So two designs with one seed have the same arrivals, and differ only by their own differences: common random numbers
 # [Law 2015, 11.2].
 
-BLOCK = 4096
+_DRAW_BLOCK = 4096
 
 
 class Streams:
@@ -36,14 +36,14 @@ class Streams:
             value = distribution.first
             return lambda: value
         random = self.generator(name)
-        return _endless(lambda: samples(distribution, random, BLOCK)).__next__
+        return _endless(lambda: samples(distribution, random, _DRAW_BLOCK)).__next__
 
     def gaps(self, probability: float, name: str) -> Callable[[], float]:
         """A function that returns the number of failures before the next success: fewer draws than one per trial."""
         if not probability:
             return lambda: math.inf
         random = self.generator(name)
-        return _endless(lambda: (random.geometric(probability, BLOCK) - 1).astype(np.float64)).__next__
+        return _endless(lambda: (random.geometric(probability, _DRAW_BLOCK) - 1).astype(np.float64)).__next__
 
     def uniform(self, name: str) -> Callable[[], float]:
         """A function that returns the next number from 0 to 1 at each call."""
@@ -71,7 +71,7 @@ def _endless(block: Callable[[], Floats]) -> Iterator[float]:
 # The combined layers: each component's processing by kind of request, from the lowest existing layers.
 
 # The resource of a placeholder's concurrent requests.
-PLACES = "places"
+_PLACES = "places"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,8 +79,8 @@ class Service:
     """One kind of request: its needs (resource by position, units), its duration, and the messages sent afterwards."""
 
     needs: tuple[tuple[int, float], ...] = ()
-    processing: Distribution = NOTHING
-    per_item: Distribution = NOTHING
+    processing: Distribution = NO_DURATION
+    per_item: Distribution = NO_DURATION
     sends: tuple[Send, ...] = ()
 
     @property
@@ -143,7 +143,7 @@ def _threads(design: Design, name: str) -> dict[str, float]:
     placeholder, logic = design.world_view.components[name].placeholder, design.component.get(name)
     if logic is not None:
         return {} if logic.threads is None else {"threads": float(logic.threads)}
-    return {PLACES: float(placeholder.concurrent)} if placeholder and placeholder.concurrent else {}
+    return {_PLACES: float(placeholder.concurrent)} if placeholder and placeholder.concurrent else {}
 
 
 def _units(hardware: Hardware | None) -> dict[str, float]:
@@ -156,14 +156,14 @@ def _service(design: Design, name: str, kind: str, order: Mapping[str, int]) -> 
     processing = logic.requests.get(kind) if logic else None
     hardware = design.physical.get(name)
     demand = hardware.requests.get(kind) if hardware else None
-    estimate = world.placeholder.processing if world.placeholder else NOTHING
-    units = {PLACES: 1.0, "threads": float(processing.threads) if processing else 1.0}
+    estimate = world.placeholder.processing if world.placeholder else NO_DURATION
+    units = {_PLACES: 1.0, "threads": float(processing.threads) if processing else 1.0}
     if demand is not None:
         units |= {resource: getattr(demand, resource) for resource in ("cpu", "ram", "disk")}
     return Service(
         needs=tuple((order[resource], held) for resource, held in units.items() if resource in order and held),
         processing=processing.processing if processing else estimate,
-        per_item=processing.processing_per_item if processing else NOTHING,
+        per_item=processing.processing_per_item if processing else NO_DURATION,
         sends=world.requests.get(kind, WorldRequest()).sends,
     )
 

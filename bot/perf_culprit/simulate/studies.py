@@ -13,10 +13,11 @@ from scipy import optimize, special
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 from perf_culprit.model.simulation import Configuration, Demanded, Layer, Saturation, Simulation
+from perf_culprit.progress import Say
 from perf_culprit.python_child import process_pool
 from perf_culprit.simulate.design import Calibrated, Design, Scenario, Scored
 from perf_culprit.simulate.network import Network
-from perf_culprit.simulate.replication import Tell, replicate, simulation
+from perf_culprit.simulate.replication import replicate, simulation
 from perf_culprit.simulate.stations import Station, Streams, offered_loads, stations
 
 # The capacity for requests: search the arrival rate at which the system no longer keeps up.
@@ -25,13 +26,13 @@ from perf_culprit.simulate.stations import Station, Streams, offered_loads, stat
 # system the number of answers varies by its square root: 0.4% in an hour of 17 per second.
 SHORTFALL: Final = 0.005
 # The search ends when the ratio of both ends is this small.
-CLOSE: Final = 1.01
+_END_RATIO: Final = 1.01
 # The search starts at the estimate of the utilisation law, and widens the bracket up to this number of times.
 STEP: Final = 1.1
 MOST_STEPS: Final = 12
 
 
-def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Saturation:
+def saturation(design: Design, scenario: str, *, seed: int, tell: Say) -> Saturation:
     """Find two factors of all arrival rates: one with which the system kept up and one with which it did not."""
     chosen = design.scenario[scenario]
     loads = offered_loads(design, chosen)
@@ -42,7 +43,7 @@ def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Satur
 
     def keeps_up(factor: float) -> bool:
         if factor not in answers:
-            answers[factor] = _keeps_up(design, scaled(chosen, factor), seed)
+            answers[factor] = _keeps_up(design, _scale_rates(chosen, factor), seed)
             tell(f"{factor * total_rate(design, chosen):.4g}/s: {'keeps up' if answers[factor] else 'falls behind'}")
         return answers[factor]
 
@@ -55,7 +56,7 @@ def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Satur
         if not keeps_up(saturated):
             break
         stable, saturated = max(stable, saturated), saturated * STEP
-    while saturated > stable * CLOSE:
+    while saturated > stable * _END_RATIO:
         middle = (stable * saturated) ** 0.5
         stable, saturated = (middle, saturated) if keeps_up(middle) else (stable, middle)
     rate = total_rate(design, chosen)
@@ -63,7 +64,7 @@ def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Satur
     return Saturation(stable=stable, saturated=saturated, rate=rate, error=2 / requests**0.5, bottleneck=loads[0])
 
 
-def scaled(scenario: Scenario, factor: float) -> Scenario:
+def _scale_rates(scenario: Scenario, factor: float) -> Scenario:
     """The scenario with all arrival rates multiplied."""
     arrivals = tuple(arrival.model_copy(update={"rate": arrival.rate * factor}) for arrival in scenario.arrivals)
     return scenario.model_copy(update={"arrivals": arrivals})
@@ -98,7 +99,7 @@ def combinations(design: Design) -> Iterator[Mapping[str, str]]:
 
 
 def sweep(
-    designs: Sequence[Design], scenario: str, *, seed: int, replications: int, tell: Tell
+    designs: Sequence[Design], scenario: str, *, seed: int, replications: int, tell: Say
 ) -> tuple[Configuration, ...]:
     """Simulate the designs, one per combination, and return the results in the same order."""
     tasks = [(design, scenario, seed, number) for design in designs for number in range(replications)]
@@ -114,7 +115,7 @@ def sweep(
     )
 
 
-def level(value: float, bounds: Sequence[float]) -> float:
+def level_among(value: float, bounds: Sequence[float]) -> float:
     """The level among equally spaced ones: three bounds give 0.25, 0.5, 0.75 and 1 [F11, tables 4-6 and 4-7]."""
     return (bisect_right(bounds, value) + 1) / (len(bounds) + 1)
 
@@ -134,12 +135,12 @@ def configuration(entries: Sequence[Scored], simulated: Simulation) -> Configura
 
 def _factor(entry: Scored, value: float) -> float:
     """The factor of one output. Utilisations are percentages."""
-    return level(value / PERCENT, entry.levels) if entry.levels else value
+    return level_among(value / PERCENT, entry.levels) if entry.levels else value
 
 
 # Demands from measurements: the demand of each kind of request from a real run's counters, by least squares.
 
-LEVEL = 0.95
+_CONFIDENCE = 0.95
 
 
 def calibrate(design: Design, scenario: str, run: Run) -> tuple[Demanded, ...]:
@@ -170,7 +171,7 @@ def _fitted(entry: Calibrated, station: Station, run: Run) -> Iterator[Demanded]
     demands, residual = optimize.nnls(rates, used)
     variance = residual**2 / (count - unknown)
     errors = np.sqrt(variance * np.diag(np.linalg.inv(rates.T @ rates)))
-    quantile = special.stdtrit(count - unknown, (1 + LEVEL) / 2)
+    quantile = special.stdtrit(count - unknown, (1 + _CONFIDENCE) / 2)
     total = float(((used - used.mean()) ** 2).sum())
     for kind, demand, error in zip(entry.rates, demands[:-1], errors, strict=False):
         service = station.services.get(kind)

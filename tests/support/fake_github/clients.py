@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from perf_culprit.github.client import connect
+from perf_culprit.github.client import create_client
 from perf_culprit.github.github_host import GitHub
 from perf_culprit.github.job_context import Destination
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
@@ -33,7 +33,7 @@ def destination(fake: FakeGitHub) -> Destination:
 
 def connected(fake: FakeGitHub, *, token: str = BOT_TOKEN, timeout_seconds: int = 5) -> tuple[GitHub, Waits]:
     waits = Waits()
-    client = connect(
+    client = create_client(
         token=token,
         api_url=fake.api_url,
         repository=fake.repository,

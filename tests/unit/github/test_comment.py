@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from perf_culprit.github.host import marker, suite_id
+from perf_culprit.github.host import comment_marker, suite_id
 from perf_culprit.github.posting import same_text
 
 
@@ -39,7 +39,7 @@ def test_different_names_have_different_ids() -> None:
 
 @pytest.mark.parametrize("suite", ["default", "--><img src=x>", "a\nb", "x" * 5_000])
 def test_the_marker_is_one_closed_html_comment(suite: str) -> None:
-    assert re.fullmatch(r"<!-- perf-culprit:v1:[a-z0-9]+(-[a-z0-9]+)* -->", marker(suite))
+    assert re.fullmatch(r"<!-- perf-culprit:v1:[a-z0-9]+(-[a-z0-9]+)* -->", comment_marker(suite))
 
 
 @pytest.mark.parametrize(("stored", "same"), [("a\r\nb\r\n", True), (" a\nb", True), ("a\n b", False), ("", False)])

@@ -3,14 +3,14 @@ from typing import Any
 import pytest
 
 from perf_culprit.errors import UsageError
-from perf_culprit.github.client import connect
+from perf_culprit.github.client import create_client
 from perf_culprit.github.host import PullRequest
 from perf_culprit.github.pull_requests import find_pull_request
 from perf_culprit.github.runner_files import workflow_files
 from tests.support import webhooks
 
 # Nothing here may send a request: the address leads nowhere.
-CLIENT = connect(token="t", api_url="http://127.0.0.1:9", repository="octocat/hello")
+CLIENT = create_client(token="t", api_url="http://127.0.0.1:9", repository="octocat/hello")
 
 
 @pytest.mark.parametrize("name", ["pull_request", "pull_request_target"])

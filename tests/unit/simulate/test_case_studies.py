@@ -10,7 +10,7 @@ from perf_culprit.flows.simulations import simulate_design
 from perf_culprit.model.simulation import Layer, Simulation, SimulationReport
 from perf_culprit.simulate.design_file import load_design
 from perf_culprit.simulate.replication import replicate, simulation
-from perf_culprit.simulate.studies import combinations, level, saturation, sweep
+from perf_culprit.simulate.studies import combinations, level_among, saturation, sweep
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "simulation"
 
@@ -155,14 +155,14 @@ def test_table_4_9_directions_of_every_column() -> None:
 
 def test_score_of_the_sources_example() -> None:
     """5.61 s x 46% CPU x $10 -> 28.05 [METHODS 7, F11 4.3.2.3.1]."""
-    assert 5.61 * level(0.46, (0.3, 0.6, 0.75)) * 10 == pytest.approx(28.05)
+    assert 5.61 * level_among(0.46, (0.3, 0.6, 0.75)) * 10 == pytest.approx(28.05)
 
 
 @pytest.mark.parametrize(
     ("value", "expected"), [(0.2, 0.25), (0.25, 0.25), (0.3, 0.5), (0.6, 0.75), (0.75, 1), (0.9, 1)]
 )
 def test_tables_4_6_levels(value: float, expected: float) -> None:
-    assert level(value, (0.3, 0.6, 0.75)) == expected
+    assert level_among(value, (0.3, 0.6, 0.75)) == expected
 
 
 def test_partial_layers_give_partial_outputs_and_scores(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from perf_culprit.commands.measure_requests import ROUNDS
+from perf_culprit.commands.measure_requests import DEFAULT_ROUNDS
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.controller import Controller, advance, settle
 from perf_culprit.dispatch.machine_image import chosen_runner
@@ -82,9 +82,9 @@ def _begun(
     # A B, B A, …: a steady drift affects both sides equally.
     rounds = tuple(
         Job(id=f"round-{number + 1:04d}", commits=ends[:: 1 - 2 * (number % 2)], purpose=Purpose.REPRODUCE)
-        for number in range(2 * ROUNDS)
+        for number in range(2 * DEFAULT_ROUNDS)
     )
-    settings = SearchSettings(direction=lead.metric.direction, budget_executions=4 * ROUNDS)
+    settings = SearchSettings(direction=lead.metric.direction, budget_executions=4 * DEFAULT_ROUNDS)
     commit_range = CommitRange(good=base, bad=run.commit, commits=(run.commit,), parents=((),))
     job = BisectJob(id="job-1", rounds=rounds)
     dispatch = Dispatch(id=f"1-{secrets.token_hex(4)}", jobs=(job,), sender=controller.name, stored_at=now)
@@ -122,7 +122,7 @@ def _judged(report: Report, bisection: Bisection, *, config: Config) -> Report:
         return with_note(report, because(Remark.PROOF_FAILED, why=why))
     told = confirm_report(report, baseline=paired(baseline), again=target, config=config)
     if both < len(state.jobs) and any(one.looks_worse for one in told.findings):
-        cut = because(Remark.PROOF_CUT_SHORT, minutes=config.confirm.budget, rounds=both // 2, wanted=ROUNDS)
+        cut = because(Remark.PROOF_CUT_SHORT, minutes=config.confirm.budget, rounds=both // 2, wanted=DEFAULT_ROUNDS)
         told = with_note(told, cut)
     cost = Cost(executions(state.results), bisection.runner_seconds)
     return replace(told, cost=(told.cost or NO_COST) + cost)
