@@ -70,7 +70,7 @@ class Outcome:
 class Project:
     """A project; `main` is that branch's commit. `split`: perf-report runs after perf, or when `report` is called.
 
-    `configuration`: the perf.yml of all later commits; `bench`: their files in that folder.
+    All later commits get `configuration` as perf.yml, `manifest` as pyproject.toml, and `bench` files in that folder.
     """
 
     fake: FakeGitHub
@@ -81,14 +81,15 @@ class Project:
     files: dict[str, Any] = field(default_factory=dict)
     count: int = 0
     configuration: str = ""
+    manifest: str = ""
     bench: tuple[str, ...] = ()
 
     def commit(self, *parents: str, level: int = LEVEL) -> str:
         self.count += 1
         bare = self.folder
         entries = {"value": f"{level}\n", "number": f"{self.count}\n"}
-        if self.configuration:
-            entries["perf.yml"] = self.configuration
+        named = {"perf.yml": self.configuration, "pyproject.toml": self.manifest}
+        entries |= {name: text for name, text in named.items() if text}
         blobs = {name: run_git(bare, "hash-object", "-w", "--stdin", stdin=text) for name, text in entries.items()}
         lines = [f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items()]
         if self.bench:

@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 
 from perf_culprit import git
 from perf_culprit.action.bisection_thread import controller, default_branch, remote
-from perf_culprit.action.job import Job, further_work, summarise
+from perf_culprit.action.job import Job, further_work, open_check, say_report, summarise, summarise_report
 from perf_culprit.action.jobs.notices import Notices, notices
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError
 from perf_culprit.flows.compare import Compared
-from perf_culprit.github.host import Host
+from perf_culprit.github.host import Host, reference_check_name
 from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import Acceptance
@@ -129,6 +129,26 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
                 host, job.destination, report=report, config=config, repository=repository, notices=new
             ):
                 job.log.say(line)
+
+
+def follow_release(job: Job, host: Host, *, commit: str, base: str | None) -> None:
+    """Compare a release with the one before it, after its run was recorded: a check, the summary, the issue."""
+    from perf_culprit.action.jobs.releases import open_releases
+    from perf_culprit.flows.publish import complete_check
+
+    with further_work(job, "comparison with the release before"), open_releases(remote(job)) as releases:
+        if (release := releases.of_push(host, commit=commit, base=base)) is None:
+            return
+        reports = releases.compared(release, commit=commit, config=job.inputs.config, place=job.history)
+        if not reports:
+            job.log.say(f"{release.name} is not compared: no run of it is stored, or no earlier release has a tag")
+        for report in reports:
+            with open_check(job, host, sha=commit, name=reference_check_name(report.suite)) as check:
+                if check is not None:
+                    complete_check(check, [report], job.destination)
+            say_report(job, report)
+            summarise_report(job, report)
+        follow_reference(job, host, reports)
 
 
 def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:

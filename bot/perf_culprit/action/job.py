@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from perf_culprit.action.inputs import Inputs
 from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, BotError, InfrastructureError
@@ -28,6 +28,9 @@ from perf_culprit.github.runner_files import (
 from perf_culprit.model.report import Report
 from perf_culprit.say.inert import plain_lines
 from perf_culprit.store.opening import HistoryPlace
+
+if TYPE_CHECKING:
+    from perf_culprit.say.comparison import PageOptions
 
 # The job's log: folds, messages on the run's page, and untrusted text that stays text.
 
@@ -157,11 +160,24 @@ def record_run(job: Job, compared: Compared) -> None:
     job.log.say(f"recorded {name} on {job.inputs.config.history.shown}")
 
 
+def summarise_report(job: Job, report: Report, *, has_check: bool = True) -> None:
+    from perf_culprit.say.comment import render_summary
+
+    options = _page_options(job, has_check=has_check)
+    summarise(job, drawn(job, report, partial(render_summary, report, options=options)))
+
+
+def _page_options(job: Job, *, has_check: bool) -> "PageOptions":
+    from perf_culprit.say.comparison import PageOptions
+
+    context = job.context
+    return PageOptions(run_url=context.run_url, repository_url=context.repository_url, has_check=has_check)
+
+
 def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = None, fails: bool = True) -> int:
     """Write outputs, job summary and pages, and return the exit code. The outputs are about the worst suite."""
     from perf_culprit.flows.render import headline, report_html, today
-    from perf_culprit.say.comment import loudest_first, render_summary
-    from perf_culprit.say.comparison import PageOptions
+    from perf_culprit.say.comment import loudest_first
     from perf_culprit.say.report_parts import outputs
 
     context, inputs = job.context, job.inputs
@@ -178,10 +194,9 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
         write_outputs(values, path=context.output_path)
     # A fork's token may not write a check, and this job cannot tell whether another one writes it.
     has_check = fails or not context.is_fork
-    options = PageOptions(run_url=context.run_url, repository_url=context.repository_url, has_check=has_check)
     for report in reports:
-        summarise(job, drawn(job, report, partial(render_summary, report, options=options)))
-    options = replace(options, pull_request=context.pull_request, date=today())
+        summarise_report(job, report, has_check=has_check)
+    options = replace(_page_options(job, has_check=has_check), pull_request=context.pull_request, date=today())
     for path, report in pages.items():
         replace_file(
             context.workspace / path, drawn(job, report, partial(report_html, report, options=options)).encode()

@@ -7,7 +7,14 @@ from typing import Final
 from msgspec import structs
 
 from perf_culprit.action.bisection_thread import UNREADABLE, controller, default_branch, stop_outdated, trusted_config
-from perf_culprit.action.default_branch import accepted_of, accepted_since, check_claims, follow_reference, look_after
+from perf_culprit.action.default_branch import (
+    accepted_of,
+    accepted_since,
+    check_claims,
+    follow_reference,
+    follow_release,
+    look_after,
+)
 from perf_culprit.action.job import READ_ONLY, Job, finish, further_work, open_check, record_run, say_report, summarise
 from perf_culprit.action.jobs.stored_results import StoredResult
 from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_other, request_of, tell
@@ -198,6 +205,8 @@ def _publish_results(
         summarise(job, unpublished_text(reason))
     if is_ours and job.inputs.is_recorded:
         _record(job, host, results, first=() if again else first, reports=reports)
+        base = None if reports[0].reference else reports[0].base_commit
+        follow_release(job, host, commit=run.sha, base=base)
     if run.request is None:
         follow_reference(job, host, reports)
     for pull_request in current:

@@ -1,10 +1,10 @@
-"""The newest version that users install, asked of the package's own client, and the commit of its tag."""
+"""Versions of a package: the newest that users install, the one in its manifest, and the tags of both."""
 
 import json
 import re
 import subprocess
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,15 +19,20 @@ MOST_SECONDS: Final = 60
 # No name that begins with a hyphen or a dot: it would be an option or a path to the client.
 _NAME: Final = re.compile(r"(?:@[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*")
 _VERSION: Final = r"(\d[\w.+!-]*)"
+_WHOLE_VERSION: Final = re.compile(_VERSION)
+_NUMBER: Final = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Registry:
-    """A registry and its client. `answer` has the newest version as its group."""
+    """A registry and its client. `answer` has the newest version as its group.
+
+    `tables` of the manifest may hold the name and the version.
+    """
 
     name: str
     load: Callable[[str], Any]
-    table: str | None
+    tables: tuple[tuple[str, ...], ...]
     command: tuple[str, ...]
     answer: re.Pattern[str]
 
@@ -36,25 +41,27 @@ _REGISTRIES: Final[Mapping[str, _Registry]] = {
     "pyproject.toml": _Registry(
         name="PyPI",
         load=tomllib.loads,
-        table="project",
+        tables=(("project",), ("tool", "poetry")),
         command=("pip", "index", "versions", "{}"),
         answer=re.compile(rf"^\S+ \({_VERSION}\)$", re.MULTILINE),
     ),
     "package.json": _Registry(
         name="npm",
         load=json.loads,
-        table=None,
+        tables=((),),
         command=("npm", "view", "{}", "version"),
         answer=re.compile(rf"\A{_VERSION}\s*\Z"),
     ),
     "Cargo.toml": _Registry(
         name="crates.io",
         load=tomllib.loads,
-        table="package",
+        tables=(("package",), ("workspace", "package")),
         command=("cargo", "info", "{}"),
         answer=re.compile(rf"^version: {_VERSION}$", re.MULTILINE),
     ),
 }
+
+MANIFESTS: Final = tuple(_REGISTRIES)
 
 
 def registry_release(repository: Path) -> Reference:
@@ -79,9 +86,19 @@ def _package(path: Path, registry: _Registry) -> str | None:
         raise DataError(
             f"cannot be read: {type(error).__name__}", place=str(path), next_step="correct it, or name a tag instead"
         ) from None
-    table = manifest.get(registry.table) if registry.table and isinstance(manifest, Mapping) else manifest
-    name = table.get("name") if isinstance(table, Mapping) else None
-    return name if isinstance(name, str) and _NAME.fullmatch(name) else None
+    return _entry(manifest, registry, "name", _NAME)
+
+
+def _entry(manifest: Any, registry: _Registry, key: str, form: re.Pattern[str]) -> str | None:
+    """Return the first table's text under this key that has this form."""
+    for path in registry.tables:
+        table = manifest
+        for name in path:
+            table = table.get(name) if isinstance(table, Mapping) else None
+        value = table.get(key) if isinstance(table, Mapping) else None
+        if isinstance(value, str) and form.fullmatch(value):
+            return value
+    return None
 
 
 def _newest(name: str, registry: _Registry) -> str:
@@ -105,14 +122,55 @@ def _newest(name: str, registry: _Registry) -> str:
 
 def _tagged(repository: Path, name: str, version: str, registry: _Registry) -> Reference:
     tags = git.tags(repository)
-    short = name.rpartition("/")[2]
-    forms = ("{1}", "v{1}", "{0}-{1}", "{0}-v{1}", "{0}@{1}", "{0}@v{1}", "{0}/v{1}", "release-{1}", "{0}_{1}")
-    for form in forms:
-        for package in (name, short):
-            if (tag := form.format(package, version)) in tags:
-                return Reference(name=tag, commit=tags[tag])
+    if (tag := _tag_of(tags, name, version)) is not None:
+        return Reference(name=tag, commit=tags[tag])
     raise UsageError(
         f"{registry.name}'s newest release of {name} is {version}, and no tag here has that version",
         place="--reference registry",
         next_step="fetch the tags (`git fetch --tags`), or name the commit that was released: `--reference COMMIT`",
     )
+
+
+def _tag_of(tags: Collection[str], name: str, version: str) -> str | None:
+    short = name.rpartition("/")[2]
+    forms = ("{1}", "v{1}", "{0}-{1}", "{0}-v{1}", "{0}@{1}", "{0}@v{1}", "{0}/v{1}", "release-{1}", "{0}_{1}")
+    names = (form.format(package, version) for form in forms for package in (name, short))
+    return next((tag for tag in names if tag in tags), None)
+
+
+# A commit that changes the version in a manifest, or that a tag names, and the release before it.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """A release as its commit names it. `before` is the version in the manifest before, of this `package`."""
+
+    name: str
+    package: str = ""
+    before: str = ""
+
+
+def bumped(file: str, before: bytes, after: bytes) -> Release | None:
+    """The release that this change of a manifest makes; None if the version stays, or one of both has none."""
+    registry = _REGISTRIES[file]
+    try:
+        manifests = [registry.load(content.decode()) for content in (before, after)]
+    except (ValueError, RecursionError):
+        return None
+    old, new = (_entry(manifest, registry, "version", _WHOLE_VERSION) for manifest in manifests)
+    if old is None or new is None or old == new:
+        return None
+    return Release(name=new, package=_entry(manifests[1], registry, "name", _NAME) or "", before=old)
+
+
+def release_before(repository: Path, release: Release, *, commit: str) -> Reference | None:
+    """The release before that of `commit`: the tag of the manifest's version before, else the newest such tag.
+
+    Tags on earlier commits that differ from this one's only in their numbers are preferred.
+    """
+    earlier = set(git.ancestors(repository, [commit])) - {commit}
+    tags = {name: at for name, at in git.tags(repository).items() if at in earlier}
+    alike = [name for name in tags if _NUMBER.sub("0", name) == _NUMBER.sub("0", release.name)]
+    of_version = _tag_of(tags, release.package, release.before) if release.before else None
+    name = of_version or next(reversed(alike or list(tags)), None)
+    return None if name is None else Reference(name=name, commit=tags[name])

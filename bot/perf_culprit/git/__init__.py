@@ -42,6 +42,7 @@ from perf_culprit.git.objects import (
     read_blobs,
     read_commit,
     remote_branch,
+    remote_tags,
     unnamed_commit,
     write_commit,
 )

@@ -157,6 +157,14 @@ def remote_branch(repository: Path, remote: Remote, branch: str) -> str | None:
     return next((commit for commit, name in commits if name == reference), None)
 
 
+def remote_tags(repository: Path, remote: Remote) -> dict[str, str]:
+    """The commits of the remote's tags by tag name, which may be missing here."""
+    output = run_git(repository, "ls-remote", REMOTE_NAME, "refs/tags/*", remote=remote).decode("utf-8", "replace")
+    # An annotated tag has a second line, with its commit: NAME^{}.
+    lines = (line.split("\t", 1) for line in output.splitlines())
+    return {name.removeprefix("refs/tags/").removesuffix("^{}"): commit for commit, name in lines}
+
+
 def push(repository: Path, remote: Remote, *, commit: str, branch: str, expected: str | None) -> None:
     """Move `branch` from `expected` (None: it must not exist yet) to `commit`.
 
