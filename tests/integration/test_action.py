@@ -15,6 +15,7 @@ from perf_culprit.cli.entry import main
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.record import record_run
+from perf_culprit.say.certainty_words import NOT_PROVEN
 from perf_culprit.store.opening import HistoryPlace
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, REPOSITORY_ID, PullRequest
@@ -162,7 +163,7 @@ def test_regression_in_a_pull_request_is_told_in_one_comment_in_sight(runner: Ru
     suspected = pull_request(runner, commits, SLOW_LEVELS)
     assert (suspected.outputs["conclusion"], suspected.outputs["failed"]) == ("suspected", "false"), suspected.log
     (comment,) = runner.fake.state.comments.values()
-    assert "1 of 3 benchmarks looks slower, not proven" in comment.body
+    assert f"1 of 3 benchmarks looks slower, {NOT_PROVEN}" in comment.body
     assert list(runner.fake.state.check_runs.values())[-1].conclusion == "neutral"
 
     result = pull_request(runner, commits, SLOW_LEVELS, inputs=rounds_of(runner, SLOW_LEVELS))
@@ -208,7 +209,7 @@ def test_diagnoses_of_one_and_of_two_revisions_are_told_in_the_comment(
     result = pull_request(runner, commits, SLOW_LEVELS, inputs=inputs)
     assert result.exit_code == 0, result.log
     (comment,) = runner.fake.state.comments.values()
-    assert "1 of 3 benchmarks looks slower, not proven" in comment.body
+    assert f"1 of 3 benchmarks looks slower, {NOT_PROVEN}" in comment.body
     first, _, why = comment.body.split("\n\n", 1)[1].partition("Why: the call tree")
     assert "Look first at `tokenize`" in first
     assert "50%" in why

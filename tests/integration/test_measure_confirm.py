@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.cli.entry import main
+from perf_culprit.say.certainty_words import NOT_PROVEN
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
 
 # It records the requested benchmarks, and measures one more.
@@ -141,7 +142,7 @@ def test_rounds_of_what_stored_runs_suspect_prove_or_refute_it(
     folder = repository.parent
     asked = screened(folder, 1.6)
     assert main(asked) == 0
-    assert "looks slower, not proven" in capsys.readouterr().out
+    assert f"looks slower, {NOT_PROVEN}" in capsys.readouterr().out
     again = ["--run", ASKED + SUITE, "--tool", "custom_smaller_is_better", "--rounds", "6", "--warmup", "0"]
     flagged = ["--flagged", str(folder / "report.json"), "--output", str(folder / "again")]
     assert main(["measure", "--repo", str(repository), "--commits", *commits, *again, *flagged]) == 0

@@ -12,6 +12,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.model.dispatch import BisectJob, BisectJobResult, BisectRequest
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import encode_run
+from perf_culprit.say.certainty_words import NOT_PROVEN
 from perf_culprit.store.opening import open_history
 from perf_culprit.store.protocol import StoredRun
 from tests.support.fake_github.faults import Fault
@@ -155,7 +156,7 @@ def test_rounds_that_do_not_exclude_the_change_leave_it_suspected(mainline: Meas
     published(mainline, head, cause="pull_request")
     mainline.slowness, mainline.noise = {}, 0.1
     assert answered(mainline).outputs["conclusion"] == "suspected"
-    assert "1 of 2 benchmarks looks slower, not proven" in comment(mainline)
+    assert f"1 of 2 benchmarks looks slower, {NOT_PROVEN}" in comment(mainline)
     assert "0 proven, 0 refuted, 1 still open" in comment(mainline)
 
 
@@ -168,7 +169,7 @@ def test_a_budget_that_is_spent_leaves_it_suspected_and_says_so(mainline: Measur
     published(mainline, pull_request(mainline, parse=0.006), cause="pull_request")
     assert answered(mainline).outputs["conclusion"] == "suspected"
     assert told in comment(mainline)
-    assert "looks slower, not proven" in comment(mainline)
+    assert f"looks slower, {NOT_PROVEN}" in comment(mainline)
 
 
 def test_rounds_that_decide_before_the_budget_ends_say_nothing_of_it(mainline: Measured) -> None:

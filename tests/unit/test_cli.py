@@ -22,6 +22,7 @@ from perf_culprit.commands.declared import Command
 from perf_culprit.commands.setup_requests import Formats
 from perf_culprit.progress import doing
 from perf_culprit.read.results.result_formats import READERS
+from perf_culprit.say.certainty_words import NOT_PROVEN
 from tests.support.goldens import FOLDER, golden
 from tests.support.measurements import measured_json
 
@@ -296,7 +297,7 @@ def test_the_page_is_opened_where_that_is_asked_for(results: Path, monkeypatch: 
 
 def test_markdown_and_page(results: Path) -> None:
     main(["compare", "--baseline", "base-*.json", "--target", "slow.json", "--markdown", "c.md", "--html", "c.html"])
-    assert "1 of 2 benchmarks looks slower, not proven" in (results / "c.md").read_text()
+    assert f"1 of 2 benchmarks looks slower, {NOT_PROVEN}" in (results / "c.md").read_text()
     assert "<table" in (results / "c.html").read_text()
 
 

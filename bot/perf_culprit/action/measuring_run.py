@@ -47,7 +47,7 @@ from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report
 from perf_culprit.say.command_answers import asked_body, measured_text, not_measured_text
-from perf_culprit.say.headlines import Lack
+from perf_culprit.say.unjudged_texts import Lack
 
 # Each suite of a run has an artifact whose name continues this one.
 DEFAULT_ARTIFACT: Final = "perf-culprit-report*"
@@ -102,7 +102,7 @@ def publish(job: Job) -> int:
 
 
 def _published(job: Job, *, again: bool, is_checked: bool) -> int:
-    from perf_culprit.say.headlines import unpublished_text
+    from perf_culprit.say.unjudged_texts import unpublished_text
 
     try:
         return _publish(job, again=again, is_checked=is_checked)
@@ -128,7 +128,7 @@ def publish_run(job: Job, host: Host, *, run_id: int, again: bool = False) -> in
 def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
     from perf_culprit.action.jobs.stored_results import fetch_results
     from perf_culprit.github.job_context import connect_host
-    from perf_culprit.say.headlines import unpublished_text
+    from perf_culprit.say.unjudged_texts import unpublished_text
 
     context = job.context
     run = _measuring_run(job, host := connect_host(job.destination))
@@ -178,7 +178,7 @@ def _publish_results(
     again: bool,
 ) -> int:
     from perf_culprit.flows.publish import complete_check
-    from perf_culprit.say.headlines import unpublished_text
+    from perf_culprit.say.unjudged_texts import unpublished_text
 
     is_ours = job.context.follows_default_branch_push
     if not is_ours:
@@ -253,7 +253,7 @@ def _switched_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
 
 
 def _leave_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], off: Sequence[Skip]) -> int:
-    from perf_culprit.say.headlines import unpublished_text
+    from perf_culprit.say.unjudged_texts import unpublished_text
 
     if len(off) < len(pulls):
         # Anybody can open one more pull request of this commit. It does not decide for the others.
@@ -268,7 +268,7 @@ def _leave_open(
 ) -> int:
     """Let the required checks of what was not to be measured pass with the reason. An existing check stays."""
     from perf_culprit.action.jobs.job_posts import leave_check_open
-    from perf_culprit.say.headlines import Lack, unpublished_text
+    from perf_culprit.say.unjudged_texts import Lack, unpublished_text
 
     summarise(job, unpublished_text(reason, next_step=next_step))
     if job.context.is_fork:
@@ -442,7 +442,7 @@ def _comment(
 def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
     """Report a failed measurement without results: fail the check, and put a line above the existing comment."""
     from perf_culprit.action.jobs.job_posts import fail_check
-    from perf_culprit.say.headlines import Lack, unmeasured_text
+    from perf_culprit.say.unjudged_texts import Lack, unmeasured_text
 
     reason = run.ended
     job.log.tell(LogLevel.WARNING, f"nothing was measured: {reason}; {error.message}")
@@ -469,7 +469,7 @@ def _tell_unjudged(
 ) -> None:
     """Give no verdict: other rules might give another one than the repository's. The caller has `error`."""
     from perf_culprit.action.jobs.job_posts import refuse_unjudged
-    from perf_culprit.say.headlines import Lack
+    from perf_culprit.say.unjudged_texts import Lack
 
     why = f"{UNREADABLE}, run again" if isinstance(error, InfrastructureError) else UNREADABLE
     required = _required_checks(job, host, pulls)

@@ -15,7 +15,7 @@ from perf_culprit.github.runner_files import (
     LogLevel,
 )
 from perf_culprit.model.report import Report
-from perf_culprit.say.headlines import Lack
+from perf_culprit.say.unjudged_texts import Lack
 
 
 def run_mode(job: Job) -> int:
@@ -103,7 +103,7 @@ def _comment_on_event(job: Job, host: Host, report: Report) -> str | None:
 def _say_unmeasured(job: Job, host: Host, error: BotError) -> None:
     """Mark an earlier comment as being about an older head. The caller raises the error itself."""
     from perf_culprit.action.jobs.job_posts import mark_outdated
-    from perf_culprit.say.headlines import unmeasured_text
+    from perf_culprit.say.unjudged_texts import unmeasured_text
 
     summarise(job, unmeasured_text(error.message, sha=job.context.head_commit, run_url=job.context.run_url))
     try:

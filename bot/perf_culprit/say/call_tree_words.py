@@ -14,6 +14,7 @@ from perf_culprit.model.report import (
     SuspectReason,
     TreeComparison,
 )
+from perf_culprit.say.certainty_words import UNDECIDED
 from perf_culprit.say.inert import SHORT_HASH, plain
 from perf_culprit.say.numbers import amount_text, counted, percent, percent_at_least, q_text, quantities, significant
 
@@ -23,7 +24,7 @@ BASES: Final = {
     Basis.TOTALS: "totals only: no certainty",
 }
 # Nothing is said of a whole: only methods are tested, and others may make up for a slower one.
-ANSWERS: Final = {Answer.SLOWER: "a method in it got slower", Answer.UNDECIDED: "undecided"}
+ANSWERS: Final = {Answer.SLOWER: "a method in it got slower", Answer.UNDECIDED: UNDECIDED}
 # What "not slower" leaves at most, even if a file does not say how much.
 TENTH: Final = 0.1
 # Smaller values are mentioned.

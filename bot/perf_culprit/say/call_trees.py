@@ -35,6 +35,7 @@ from perf_culprit.say.call_tree_words import (
     unseen,
     why,
 )
+from perf_culprit.say.certainty_words import UNDECIDED, unproven
 from perf_culprit.say.charts import bar
 from perf_culprit.say.document import (
     NOTHING,
@@ -131,7 +132,7 @@ def _suspects(
         reasons = [reason for one in suspects[:explained] if (reason := _why(comparison, one))]
         yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
     if comparison.answer is not Answer.SLOWER and (rows := _moved(comparison)):
-        title = Safe("Methods that moved most, not proven")
+        title = Safe(unproven("Methods that moved most"))
         yield table(_MOVED, rows, _moved_row, title=title, shown=Shown.TABLE, most=min(most, SUSPECT_ROWS))
 
 
@@ -371,7 +372,7 @@ def _found(comparison: TreeComparison, suspects: Sequence[ComparedSuspect]) -> s
         return counted(len(suspects), "suspect")
     if comparison.answer is Answer.NOT_SLOWER:
         return f"no {bound(comparison.services)}"
-    return f"undecided, {counted(len(suspects), 'method')} may be slower" if suspects else "undecided"
+    return f"{UNDECIDED}, {counted(len(suspects), 'method')} may be slower" if suspects else UNDECIDED
 
 
 # For a bisection's answer: the culprit's changes, and the methods that got slower.

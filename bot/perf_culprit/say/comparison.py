@@ -12,6 +12,7 @@ from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey
 from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, untraced, where_to_look
+from perf_culprit.say.certainty_words import PROVEN_WORD, SUSPECTED_WORD
 from perf_culprit.say.charts import strips, without_extremes
 from perf_culprit.say.document import (
     NOTHING,
@@ -58,8 +59,9 @@ from perf_culprit.say.finding_tables import (
     outside_table,
     outside_title,
 )
-from perf_culprit.say.headlines import headline, next_step, took, untested_words, within
+from perf_culprit.say.headlines import headline, took, untested_words, within
 from perf_culprit.say.inert import Safe, repository_name
+from perf_culprit.say.next_steps import next_step
 from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities
 from perf_culprit.say.reason_text import component, worded
 from perf_culprit.say.render_terminal import render_terminal, terminal
@@ -450,7 +452,7 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
         yield joined(", ", machine)
     looks = f", shared by {settings.looks:,} looks" if settings.looks > 1 else ""
-    yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}{looks}")
+    yield Safe(f"{PROVEN_WORD} {percent(settings.proven)}, {SUSPECTED_WORD} {percent(settings.suspected)}{looks}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
     yield from _origin(options, "measured")
 

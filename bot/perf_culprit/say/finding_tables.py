@@ -26,6 +26,7 @@ from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
 from perf_culprit.model.report import BudgetCheck, BudgetState, GroupMean
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
+from perf_culprit.say.certainty_words import PROVEN_WORD, SUSPECTED_WORD, UNDECIDED, VERDICT_WORDS, WOULD_SUSPECT
 from perf_culprit.say.charts import sparkline
 from perf_culprit.say.document import (
     NOTHING,
@@ -74,16 +75,6 @@ TONES: Final = {
     Verdict.UNTESTED: Tone.UNSURE,
     Verdict.NOT_SEEN: Tone.PLAIN,
     Verdict.UNCHANGED: Tone.PLAIN,
-}
-
-VERDICT_WORDS: Final = {
-    Verdict.REGRESSION: "worse",
-    Verdict.IMPROVEMENT: "better",
-    Verdict.SUSPECTED: "suspected",
-    Verdict.DIFFERS: "differs",
-    Verdict.UNTESTED: "not tested",
-    Verdict.NOT_SEEN: "no change seen",
-    Verdict.UNCHANGED: "unchanged",
 }
 
 
@@ -263,8 +254,8 @@ def _certainty(finding: Finding) -> Text:
     """Return the tier and the verdict in words, and the category that was left."""
     if finding.verdict not in CALLED:
         is_blind = finding.reason.code is VerdictReason.BLIND
-        return unbroken("undecided" if is_blind else VERDICT_WORDS[finding.verdict])
-    tier = "suspected" if finding.verdict is Verdict.SUSPECTED else "proven"
+        return unbroken(UNDECIDED if is_blind else VERDICT_WORDS[finding.verdict])
+    tier = SUSPECTED_WORD if finding.verdict is Verdict.SUSPECTED else PROVEN_WORD
     if (crossed := crossing(finding)) is None:
         return unbroken(f"{tier} {comparison(finding)}")
     is_alone = finding.reason.code is VerdictReason.LEFT_CATEGORY
@@ -451,7 +442,7 @@ def _visible_from(finding: Finding) -> Text:
 
 CERTAIN: Final[Further] = (Column(name="certainty"), _figures)
 ACCEPTED: Final[Further] = (Column(name="accepted", role=Role.WORDS), _accepted)
-SEEN: Final[Further] = (Column(name="would have been suspected", right=True), _visible_from)
+SEEN: Final[Further] = (Column(name=WOULD_SUSPECT, right=True), _visible_from)
 
 
 # Metrics out of control that were not called: chance, or similar baseline runs, explain them [N12, 5.3.1].

@@ -1,22 +1,19 @@
-"""The words of the verdict: headline, effects, and next step. Names are added to them."""
+"""The headline of a verdict, and the words for the effects. Names are added to them."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from statistics import median
 from typing import Final
 
 from perf_culprit.model.detectors import Scale
-from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdict
-from perf_culprit.model.reason import Remark, Untested, VerdictReason
+from perf_culprit.model.finding import Finding, Severity, Verdict
+from perf_culprit.model.reason import Remark, VerdictReason
 from perf_culprit.model.report import Answer, BudgetState, Conclusion, Report
 from perf_culprit.model.run import Cost, Direction, Metric
-from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
-from perf_culprit.say.inert import Safe
+from perf_culprit.say.certainty_words import UNDECIDED, WOULD_SUSPECT, looks, unproven
+from perf_culprit.say.document import Tone
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, lasted, percent, percent_at_least, significant
-from perf_culprit.say.reason_text import sentence
-from perf_culprit.say.render_markdown import markdown, markdown_text
 from perf_culprit.say.sections import Sections, by_benchmark, left_what
 
 
@@ -44,8 +41,6 @@ def word(findings: tuple[Finding, ...], *, better: bool) -> str:
         return "faster" if better else "slower"
     return "better" if better else "worse"
 
-
-# Times, memory and counts are listed separately if a suite has several of them.
 
 TIMES: Final = "time"
 _STEMS: Final = ("got worse ", "got better ", "got ")
@@ -89,30 +84,11 @@ def is_timed(metric: Metric) -> bool:
     return metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit)
 
 
-# Headline and next step.
-
-
 @dataclass(frozen=True, slots=True)
 class Headline:
     emoji: str
     text: str
     tone: Tone
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NextStep:
-    """The next step. `subject` and `effect` form a sentence ("<name> takes 38% longer"); `advice` and `command` follow.
-
-    `place`: where to look if no call tree tells it. `weakest` are metrics in which only much larger changes would have
-    been seen. They are named last.
-    """
-
-    advice: str
-    place: str = ""
-    subject: Finding | None = None
-    effect: str = ""
-    command: str = ""
-    weakest: tuple[Finding, ...] = ()
 
 
 # Above this, a factor is easier to read than a percentage.
@@ -123,16 +99,6 @@ _EXPECTED = {
     Direction.UNKNOWN: " than usual",
 }
 
-_MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
-IN_TURN: Final = "Measure both commits in turn on one machine:"
-UNDER_WAY: Final = "Both commits are measured in turn now; the answer follows."
-# Measured in turn already, and still looking worse.
-_BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
-FAILS: Final = "This fails the check."
-SAME_VALUES: Final = "Both sides hold the same values: one may be a copy of the other."
-COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
-HARNESS_COMMAND: Final = f"{COMMAND} --harness head"
-
 
 def headline(report: Report, sections: Sections) -> Headline:
     told = _of_conclusion(report, sections)
@@ -140,7 +106,7 @@ def headline(report: Report, sections: Sections) -> Headline:
         told = replace(told, text=f"{told.text}; {len(gone):,} missing")
         if any(note.code is Remark.LOST for note in report.notes):
             told = replace(told, emoji="🔴", tone=Tone.WORSE)
-    if not (over := _exceeded(report)):
+    if not (over := exceeded_budgets(report)):
         return told
     count = len(report.budgets)
     return Headline(
@@ -148,7 +114,7 @@ def headline(report: Report, sections: Sections) -> Headline:
     )
 
 
-def _exceeded(report: Report) -> int:
+def exceeded_budgets(report: Report) -> int:
     return sum(check.state is BudgetState.OVER for check in report.budgets)
 
 
@@ -182,89 +148,6 @@ def _no_verdict(report: Report, sections: Sections) -> Headline:
     return Headline("⚠️", f"Other hardware: {compared}", Tone.UNSURE)
 
 
-def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> NextStep:
-    if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
-        is_worse = report.conclusion is Conclusion.REGRESSION
-        advice = _regression_advice(report, has_check=has_check) if is_worse else _done(report)
-        subject = next(iter(sections.changed), None)
-        place = "Look there first." if is_worse and report.blames_target else ""
-        return NextStep(subject=subject, effect=effect(subject) if subject else "", place=place, advice=advice)
-    if _exceeded(report):
-        return NextStep(advice=f"Get below the budget, or change it in the configuration. {FAILS}")
-    if report.conclusion is Conclusion.SUSPECTED:
-        return _to_decide(report, sections)
-    is_copy = _is_copy(report)
-    if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or _blind(sections)) and not is_copy:
-        noise = "the differences below, the largest first, may be noise alone"
-        # A report from elsewhere may give a reason of its own, which is not ours to say.
-        ours = next((one.reason for one in sections.differing if one.reason.code is VerdictReason.DIFFERS), None)
-        told = noise if ours is None else sentence(ours).partition(";")[0]
-        advice = f"{told[0].upper()}{told[1:]}. {_in_turn((*sections.differing, *sections.untested))}"
-        return NextStep(advice=advice, command=COMMAND)
-    weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
-    if advice := _harness_advice(report):
-        return NextStep(advice=advice, command=HARNESS_COMMAND, weakest=weak)
-    return NextStep(advice=SAME_VALUES if is_copy else _advice(report, sections), weakest=weak)
-
-
-def _is_copy(report: Report) -> bool:
-    """Whether both sides agree in every digit. Two measurements of a time hardly do."""
-    has_times = any(is_time(one.metric.unit) for one in report.findings)
-    return has_times and all(one.baseline is not None and one.baseline == one.target for one in report.findings)
-
-
-def _harness_advice(report: Report) -> str:
-    """Empty unless the benchmarks changed and nothing else was found."""
-    if report.conclusion is Conclusion.NOT_COMPARABLE:
-        return "Whether the code got slower there is not known. Measure both commits by the head's benchmarks:"
-    notes = {note.code for note in report.notes}
-    is_changed = Remark.HARNESS_CHANGED in notes and Remark.PART_MISSING not in notes
-    if report.conclusion is Conclusion.NO_CHANGE and is_changed:
-        return "The benchmarks changed too, so measure both commits by the head's:"
-    return ""
-
-
-def _to_decide(report: Report, sections: Sections) -> NextStep:
-    """Return the step that decides about suspects, or all benchmarks. The one needing most rounds sets the number."""
-    worse = sections.looking_worse
-    is_under_way = any(note.code is Remark.BEING_PROVEN for note in report.notes)
-    stored = [one for one in worse if one.reason.code not in _BY_ROUNDS]
-    in_turn, command = (UNDER_WAY, "") if is_under_way else (_in_turn(stored), COMMAND)
-    if not worse:
-        return NextStep(advice=f"Either the code did that or another machine. {in_turn}", command=command)
-    if stored:
-        how = in_turn
-    else:
-        most = _most_rounds(worse)
-        about = "" if most is None else f" (about {most:,} in all)"
-        how, command = f"Measure more rounds of both sides{about}, or use a quieter machine.", ""
-    return NextStep(
-        subject=worse[0], effect=_looks(worse[0]), advice=f"{_nothing_else(sections)}{how}", command=command
-    )
-
-
-def _most_rounds(findings: Sequence[Finding]) -> int | None:
-    """Return the rounds that can prove the change of each, as far as they are known."""
-    rounds = [one.reason.arguments.get("rounds") for one in findings]
-    return max((count for count in rounds if isinstance(count, int)), default=None)
-
-
-def _in_turn(findings: Sequence[Finding]) -> str:
-    most = _most_rounds(findings)
-    return IN_TURN if most is None else f"{IN_TURN[:-1]}, {counted(most, 'round')} or more:"
-
-
-def _regression_advice(report: Report, *, has_check: bool) -> str:
-    if not report.blames_target:
-        return (
-            "That may come from commits of the base branch that were not measured, so this does not fail the check. "
-            "To know, measure base and head in one job."
-        )
-    if not has_check:
-        return ""
-    return FAILS if report.failed else "This does not fail the check."
-
-
 def effect(finding: Finding) -> str:
     """Describe the change of one metric, to follow its name: "takes 38.6% longer"."""
     if finding.score is not None and finding.scale is Scale.OUTSIDE:
@@ -278,6 +161,17 @@ def effect(finding: Finding) -> str:
     if finding.rules is not None and abs(change) < finding.minimum_effect:
         return f"breaks its rules in {percent(finding.excess.time_in_violation)} of the time"
     return _moved(change, finding.metric)
+
+
+def suspected_effect(finding: Finding) -> str:
+    """Return text like "looks 12.4% slower"."""
+    change = finding.relative_change
+    worse = word((finding,), better=False)
+    if change is None or not math.isfinite(change):
+        return looks(1, worse)
+    if (factor := _factor(change)) is not None:
+        return looks(1, f"{worse} by a factor of {_whole(factor)}")
+    return looks(1, f"{percent(abs(change))} {worse}")
 
 
 def _moved(change: float, metric: Metric) -> str:
@@ -338,23 +232,6 @@ def is_better(finding: Finding) -> bool:
     return finding.verdict is Verdict.IMPROVEMENT or (finding.verdict is Verdict.SUSPECTED and not finding.looks_worse)
 
 
-def _advice(report: Report, sections: Sections) -> str:
-    match report.conclusion:
-        case Conclusion.INCONCLUSIVE if _other_loads(sections):
-            return "Measure under the load of the baseline. If this is the new load, later runs compare with it."
-        case Conclusion.INCONCLUSIVE:
-            return _untested_advice(sections)
-        case Conclusion.FIRST_RUN:
-            measured = counted(len(report.new) or sections.total, sections.noun)
-            return f"{measured} measured. Once a run of the base branch is recorded, the next one is compared."
-        case Conclusion.NOT_AFFECTED:
-            return "Nothing to do. To measure all the same, write `/perf-run`, or use `--affected off`."
-        case Conclusion.OTHER_HARDWARE:
-            return f"Neither a pass nor a regression. {_MEASURE_AGAIN}"
-        case _:
-            return unchanged_advice(report, sections)
-
-
 def _changed(sections: Sections) -> str:
     """Return text like "2 of 148 benchmarks got slower, 1 left its category, 3 got faster". The loudest comes first."""
     left = tuple(one for one in sections.regressions if one.reason.code is VerdictReason.LEFT_CATEGORY)
@@ -365,7 +242,7 @@ def _changed(sections: Sections) -> str:
     parts += [(count, of, f"got {what}") for count, of, what in _parts(sections.improvements, sections, better=True)]
     text = _joined(parts)
     if looking := sections.looking_worse:
-        text += f"; {_looking(looking, sections, of_all=False)}, not proven"
+        text += f"; {unproven(_looking(looking, sections, of_all=False))}"
     return "; ".join([text[:1].upper() + text[1:], *_differ(sections), *_noisy(sections), *_untestable(sections)])
 
 
@@ -383,24 +260,18 @@ def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> st
 def _looking(findings: tuple[Finding, ...], sections: Sections, *, of_all: bool = True) -> str:
     """Return text like "1 of 20 benchmarks looks slower"."""
     parts = _parts(findings, sections, better=False)
-    return _joined(
-        [(count, of, f"{'looks' if count == 1 else 'look'} {what}") for count, of, what in parts], of_all=of_all
-    )
-
-
-def _look(findings: tuple[Finding, ...]) -> str:
-    return "looks" if len(findings) == 1 else "look"
+    return _joined([(count, of, looks(count, what)) for count, of, what in parts], of_all=of_all)
 
 
 def _suspected(report: Report, sections: Sections) -> str:
     """Return text like "1 of 20 benchmarks looks slower, not proven"."""
     if worse := sections.looking_worse:
         subject = _looking(worse, sections)
-        text = f"{subject[0].upper()}{subject[1:]}, not proven"
+        text = unproven(f"{subject[0].upper()}{subject[1:]}")
     else:
         moved = [note.arguments.get("change") for note in report.notes if note.code is Remark.SUITE_MOVED]
         by = "".join(f" by {percent(change, signed=True)}" for change in moved if isinstance(change, float))
-        text = f"All benchmarks moved together{by}, not proven"
+        text = unproven(f"All benchmarks moved together{by}")
     return "; ".join([text, *_better(sections), *_differ(sections), *_untestable(sections)])
 
 
@@ -416,7 +287,7 @@ def _differ(sections: Sections) -> list[str]:
 
 def _noisy(sections: Sections) -> list[str]:
     count = sum(map(_is_blind, sections.untested))
-    return [f"{count:,} undecided"] if count else []
+    return [f"{count:,} {UNDECIDED}"] if count else []
 
 
 def _untestable(sections: Sections) -> list[str]:
@@ -424,7 +295,7 @@ def _untestable(sections: Sections) -> list[str]:
     told = (_is_blind(one) or one.is_of_other_benchmark or one.is_other_load for one in sections.untested)
     count = sum(not is_told for is_told in told)
     rest = [f"{share(count, sections)} could not be tested"] if count else []
-    return [*_not_comparable(sections), *_other_loads(sections), *rest]
+    return [*_not_comparable(sections), *other_load_clauses(sections), *rest]
 
 
 def _partly(sections: Sections) -> str:
@@ -440,14 +311,14 @@ def _not_comparable(sections: Sections) -> list[str]:
     return [f"{share(count, sections)} {told}"] if count else []
 
 
-def _other_loads(sections: Sections) -> list[str]:
+def other_load_clauses(sections: Sections) -> list[str]:
     """Return a clause per load that is another one: "the load rose by 27%"."""
     changes = [one.relative_change or 0.0 for one in sections.untested if one.is_other_load]
     return [f"the load {'rose' if change > 0 else 'fell'} by {percent(abs(change))}" for change in changes]
 
 
 def _untold(report: Report, sections: Sections) -> str:
-    if loads := _other_loads(sections):
+    if loads := other_load_clauses(sections):
         return f"T{', '.join(loads)[1:]}: not comparable, or the system gets other traffic"
     if not (sections.differing or sections.untested):
         return "Cannot tell: nothing could be compared"
@@ -468,7 +339,7 @@ def _about(sections: Sections) -> str:
 
 
 def _lack(report: Report, sections: Sections) -> str:
-    if not _blind(sections):
+    if not has_blind(sections):
         return f"no test possible for {share(len(sections.untested), sections)}"
     if report.baseline_runs == 1 and all(one.target is None or one.target.runs == 1 for one in sections.untested):
         return "one run a side doesn't show how much runs differ"
@@ -495,7 +366,7 @@ def _lone_side(sections: Sections) -> str:
     return "so few jobs" if any(side.runs > 1 for side in sides) else "one run a side"
 
 
-def _blind(sections: Sections) -> bool:
+def has_blind(sections: Sections) -> bool:
     return any(map(_is_blind, sections.untested))
 
 
@@ -507,27 +378,8 @@ def untested_words(sections: Sections) -> str:
     """Name the untested metrics: "not comparable", "undecided" if all tests were in vain, or "not tested"."""
     if len(sections.not_comparable) == len(sections.untested):
         return "not comparable"
-    return "undecided" if all(map(_is_blind, sections.untested)) else "not tested"
+    return UNDECIDED if all(map(_is_blind, sections.untested)) else "not tested"
 
-
-def _untested_advice(sections: Sections) -> str:
-    if not sections.untested:
-        return "Check that the baseline and this run measure the same benchmarks."
-    return rounds_advice(sections) or "The reason for each is below."
-
-
-def _looks(finding: Finding) -> str:
-    """Return text like "looks 12.4% slower"."""
-    change = finding.relative_change
-    worse = word((finding,), better=False)
-    if change is None or not math.isfinite(change):
-        return f"looks {worse}"
-    if (factor := _factor(change)) is not None:
-        return f"looks {worse} by a factor of {_whole(factor)}"
-    return f"looks {percent(abs(change))} {worse}"
-
-
-# The words for "nothing found": the changes it excludes, and the metrics in which it excludes little.
 
 # A metric is weak if its smallest visible change exceeds this multiple of the median metric's.
 WEAK_FACTOR = 2.0
@@ -536,10 +388,10 @@ WEAK_FACTOR = 2.0
 def no_change(sections: Sections) -> str:
     """Return text like "No change seen in 17 of 20 benchmarks; a slowdown of 9% or more would have been suspected"."""
     counts = (
-        (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
+        (sections.looking_better, unproven(looks(len(sections.looking_better), "better"))),
         (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
-        (sections.watched, f"{_look(sections.watched)} worse, only watched"),
+        (sections.watched, f"{looks(len(sections.watched), 'worse')}, only watched"),
         (sections.outside, f"{left_what(sections.outside, 'the')}, not called"),
     )
     parts = [
@@ -556,7 +408,7 @@ def _quiet(sections: Sections) -> Iterator[str]:
     """Yield how small a change would have been seen, and apart the metrics without one of the minimum effect."""
     if inside := len(sections.not_seen) - len(sections.outside):
         yield f"No change seen in {share(inside, sections, all_of='')}"
-        if seen := _detectable(sections):
+        if seen := detectable_clause(sections):
             yield seen
     if sections.unchanged:
         of = (
@@ -576,50 +428,7 @@ def within(sections: Sections) -> str:
     return f"unchanged within {percent(max((one.minimum_effect for one in sections.unchanged), default=0.0))}"
 
 
-def _nothing_else(sections: Sections) -> str:
-    """Return a sentence about the other metrics: "No change seen in 18 others; a slowdown of … "."""
-    parts = []
-    if count := len(sections.not_seen):
-        parts = [f"No change seen in {counted(count, 'other')}", _detectable(sections)]
-    if count := len(sections.varying.unchanged):
-        others = f"{count:,}" if parts else f"{counted(count, 'other')} {'is' if count == 1 else 'are'}"
-        parts.append(f"{others} {within(sections)}")
-    return f"{'; '.join(part for part in parts if part)}. " if parts else ""
-
-
-def _done(report: Report) -> str:
-    if any(note.code is Remark.PART_MISSING for note in report.notes):
-        return "Measure the missing part again."
-    if not report.missing:
-        return "Nothing to do."
-    fails = f" {FAILS}" if report.failed else ""
-    return f"See why benchmarks are missing: a crash or a time limit leaves no result.{fails}"
-
-
-def unchanged_advice(report: Report, sections: Sections) -> str:
-    if advice := rounds_advice(sections):
-        return advice
-    if not sections.not_seen:
-        return _done(report)
-    if not _detectable(sections):
-        return "How small a change would have been seen is not known for these numbers."
-    paired = report.baseline_source is BaselineSource.PAIRED
-    measure = "measure more rounds of both sides" if paired else "measure both commits in turn on one machine"
-    return f"To see smaller ones, {measure}, or use a quieter machine."
-
-
-def rounds_advice(sections: Sections) -> str:
-    """Advise the number of rounds that makes every untested metric testable. Empty if rounds are not the problem."""
-    reasons = [finding.reason for finding in sections.untested]
-    if {reason.code for reason in reasons} - {Untested.TOO_FEW_EXECUTIONS}:
-        return ""
-    asked = [rounds for reason in reasons if isinstance(rounds := reason.arguments.get("rounds"), int)]
-    if not asked:
-        return ""
-    return f"Measure {max(asked):,} rounds of base, head, head, base: fewer can't tell a change from chance."
-
-
-def _detectable(sections: Sections) -> str:
+def detectable_clause(sections: Sections) -> str:
     """State how small a slowdown would have been seen, except in the weakest metrics. It qualifies "no change seen"."""
     weak = {entry.key for entry in weakest(sections)}
     groups = by_quantity([entry for entry in sections.not_seen if entry.detectable_effect is not None])
@@ -632,7 +441,7 @@ def _detectable(sections: Sections) -> str:
         return ""
     what = "slowdown" if all(is_timed(finding.metric) for finding in sections.not_seen) else "change for the worse"
     where = f" in {count:,} of them" if count < len(sections.not_seen) else ""
-    return f"a {what} of {', '.join(sizes)} or more would have been suspected{where}"
+    return f"a {what} of {', '.join(sizes)} or more {WOULD_SUSPECT}{where}"
 
 
 def weakest(sections: Sections) -> tuple[Finding, ...]:
@@ -643,47 +452,3 @@ def weakest(sections: Sections) -> tuple[Finding, ...]:
         middle = median(effect for effect, _ in effects) if effects else 0.0
         weak += [(effect, entry) for effect, entry in effects if effect > WEAK_FACTOR * middle]
     return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].key)))
-
-
-# The texts shown without a verdict: the reason, and what remains instead.
-
-
-class Lack(StrEnum):
-    """The gap that prevents a verdict."""
-
-    NOT_MEASURED = "Not measured"
-    NOT_JUDGED = "Not judged"
-
-
-def lack_line(lack: Lack, reason: str, *, sha: str, run_url: str) -> Safe:
-    """Return the line above an earlier result. `reason` may quote a stranger's file."""
-    run = Link(Safe("the run"), run_url)
-    told = "> ⚠️ **{}:** {} ({}, {}). What follows is an earlier result."
-    return markdown(words(told, Safe(lack), Name(sha[:7]), Prose(reason), run))
-
-
-def unmeasured_text(reason: str, *, sha: str, run_url: str) -> str:
-    """Return the text for the job summary."""
-    heading = Heading(text=words("Not measured: {}", Name(sha[:7])), tone=Tone.UNSURE, mark="⚠️")
-    return markdown_text(heading, paragraph(words("{}, {}", Prose(reason), Link(Safe("the run"), run_url))))
-
-
-def unmeasured_body(reason: str, *, run_url: str) -> str:
-    """Return the text for the check run, which belongs to that commit."""
-    log = Link(Safe("the log of the measurement"), run_url)
-    return markdown_text(paragraph(words("No verdict: {}. See {}.", Prose(reason), log)))
-
-
-def unjudged_body(reason: str, *, next_step: str | None) -> str:
-    """Return the text for the check run if there are results but no rules."""
-    return markdown_text(paragraph(words("No verdict: {}", Prose(reason))), *_next(next_step))
-
-
-def unpublished_text(reason: str, *, next_step: str | None = None) -> str:
-    """Return the text for the job summary about a missing comment."""
-    heading = Heading(text=Safe("No comment"), tone=Tone.UNSURE)
-    return markdown_text(heading, paragraph(words("Reason: {}", Prose(reason))), *_next(next_step))
-
-
-def _next(next_step: str | None) -> tuple[Paragraph, ...]:
-    return (paragraph(words("Next: {}", Prose(next_step))),) if next_step else ()

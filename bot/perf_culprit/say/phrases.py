@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from perf_culprit.model.finding import Verdict
 from perf_culprit.model.reason import (
     AuditReason,
     BaselineReason,
@@ -16,9 +17,18 @@ from perf_culprit.model.reason import (
     VerdictReason,
 )
 from perf_culprit.say.bisection_words import BISECTIONS
+from perf_culprit.say.certainty_words import (
+    NOT_PROVEN,
+    PROVEN_WORD,
+    SUSPECTED_WORD,
+    VERDICT_WORDS,
+    WOULD_SUSPECT,
+    unproven,
+)
 
-# The start of a suspected change; what would decide follows.
-NOT_PROVEN: Final = "not proven: "
+# The start of a change's reason; what would decide follows.
+_PROVEN: Final = f"{PROVEN_WORD}: "
+_NOT_PROVEN: Final = f"{NOT_PROVEN}: "
 _AS_OFTEN: Final = "some benchmark differs as much in {rate:%g} of unchanged runs"
 _LEFT: Final = (
     "its level is {beyond:%} beyond {category:prose} (below {limit:,.4g} ms); some benchmark at its bound looks as far "
@@ -33,17 +43,17 @@ _AGREES: Final = "agrees with the stated {stated:%g}"
 _IS_MORE: Final = "is more than the stated {stated:%g}"
 
 SENTENCES: Final[Mapping[ReasonCode, str]] = {
-    VerdictReason.SIGNIFICANT: "proven: " + _AS_OFTEN,
+    VerdictReason.SIGNIFICANT: _PROVEN + _AS_OFTEN,
     VerdictReason.SIGNIFICANT_BY_SAMPLE: "the published test of samples, as if they were independent: p = {p:.2g}",
     VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
     VerdictReason.EXCLUDED: "a change of {effect:%} is excluded",
-    VerdictReason.NOTHING_SEEN: "no change seen[; one of {effect:%} or more would have been suspected]",
-    VerdictReason.SUSPECTED: NOT_PROVEN
+    VerdictReason.NOTHING_SEEN: f"{VERDICT_WORDS[Verdict.NOT_SEEN]}[; one of {{effect:%}} or more {WOULD_SUSPECT}]",
+    VerdictReason.SUSPECTED: _NOT_PROVEN
     + _AS_OFTEN
     + "; measure both commits in turn on one machine[ ({rounds:# round} or more)]",
     VerdictReason.SUSPECTED_ROUNDS: (
-        NOT_PROVEN
+        _NOT_PROVEN
         + _AS_OFTEN
         + "; measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
@@ -51,8 +61,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "two runs of one commit differ like this in {quiet:,} of 10 benchmarks, on a shared machine in {shared:,} of 10"
         "[; {rounds:# round} in turn on one machine can tell]"
     ),
-    VerdictReason.LEFT_CATEGORY: "proven: " + _LEFT,
-    VerdictReason.LEFT_CATEGORY_SUSPECTED: NOT_PROVEN + _LEFT,
+    VerdictReason.LEFT_CATEGORY: _PROVEN + _LEFT,
+    VerdictReason.LEFT_CATEGORY_SUSPECTED: _NOT_PROVEN + _LEFT,
     VerdictReason.SMALLER_THAN_ALLOCATION: (
         "less than the smallest allocation ({bytes:.0f} bytes): its own were divided by another number of operations"
     ),
@@ -81,7 +91,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.ACCEPTED: "accepted",
     VerdictReason.WATCHED: "only watched",
     VerdictReason.NOT_CONFIRMED: (
-        NOT_PROVEN
+        _NOT_PROVEN
         + "measure more rounds of both sides[ (about {rounds:,} in all)]; it was [{first:+%} first and ][{change:+%} ]"
         + "measured again"
     ),
@@ -207,8 +217,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.LOST: "{count:# metric} of the baseline gave no result, which fails the check (`levels.lost`)",
     Remark.PART_MISSING: "part {part:,} of {count:,} is missing: its benchmarks weren't measured",
-    Remark.LONE_BASELINE: "one baseline run: a change can be suspected, but not proven",
-    Remark.RUNS_NEEDED: _STORED + "with about {runs:,}, a change of {change:%} can be proven",
+    Remark.LONE_BASELINE: f"one baseline run: a change can be {SUSPECTED_WORD}, but {NOT_PROVEN}",
+    Remark.RUNS_NEEDED: _STORED + f"with about {{runs:,}}, a change of {{change:%}} can be {PROVEN_WORD}",
     Remark.RUNS_PROVE_NOTHING: _STORED + "not even {runs:,} would prove a change of {change:%}; measuring in turn can",
     Remark.DETECTOR_UNUSED: (
         "{detector} judges only {kind:prose}, and none were measured: {used} judged instead; these apply: {fitting}"
@@ -251,7 +261,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.PASSED_ALARM: "{count:# metric} looked worse in an earlier run and did not stay so: it counts as noise",
     Remark.CATEGORY_ASSIGNED: "not in the fastest category but in {category}: {count:# metric}",
     Remark.CATEGORY_LEFT_BEFORE: "beyond the category {category:prose} as the baseline is: {count:# metric}",
-    Remark.CATEGORY_UNSURE: "measured beyond the category {category:prose}, not proven: {count:# metric}",
+    Remark.CATEGORY_UNSURE: unproven("measured beyond the category {category:prose}") + ": {count:# metric}",
     Remark.OUT_OF_CONTROL: "{found:,} of {count:# metric} are out of control; up to {chance:.3g} would be by chance",
     Remark.SCALED_BY_RULER: (
         "scaled by the ruler {ruler}: the target's times by {factor:.3f} (Spearman {spearman:.2f}, mean error "

@@ -13,10 +13,11 @@ from perf_culprit.model.run import MetricKey, TimeSeries
 from perf_culprit.model.series import ChangePoint
 from perf_culprit.say.call_tree_pictures import flame_section
 from perf_culprit.say.call_tree_words import headline
+from perf_culprit.say.certainty_words import VERDICT_WORDS
 from perf_culprit.say.comparison import PageOptions, comparison_document
 from perf_culprit.say.departures import time_line
 from perf_culprit.say.document import Fold, Picture
-from perf_culprit.say.finding_tables import VERDICT_WORDS, before_and_after, certainty_text, change_text
+from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison
 from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, clean, fill, inline_data, plain, repository_name
 from perf_culprit.say.numbers import counted, percent, shown_unit, significant

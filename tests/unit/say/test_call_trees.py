@@ -18,6 +18,7 @@ from perf_culprit.model.report import Answer, Conclusion, NodeAmount, NodeState,
 from perf_culprit.say.call_tree_pictures import call_tree_picture
 from perf_culprit.say.call_tree_words import REASONS, why
 from perf_culprit.say.call_trees import tree_comparison_text
+from perf_culprit.say.certainty_words import NOT_PROVEN
 from perf_culprit.say.comment import COMMENT_LIMIT_CHARACTERS, render_markdown
 from perf_culprit.say.comparison import PageOptions, render_text
 from perf_culprit.say.report_parts import remarks
@@ -172,11 +173,11 @@ def test_without_a_certain_answer_the_methods_that_moved_most_are_shown_as_not_p
         return tree_comparison_text(replace(comparison, services=(replace(comparison.services[0], answer=answer),)))
 
     lines = told(Answer.UNDECIDED).splitlines()
-    start = lines.index("Methods that moved most, not proven:")
+    start = lines.index(f"Methods that moved most, {NOT_PROVEN}:")
     rows = [line for line in lines[start : lines.index("", start)] if line.startswith("• ")]
     assert len(rows) == 20
     assert "m7" in "".join(rows[:4])
-    assert "not proven" not in told(Answer.SLOWER)
+    assert NOT_PROVEN not in told(Answer.SLOWER)
 
 
 def test_length_with_long_names_everywhere() -> None:

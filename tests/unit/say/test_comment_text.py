@@ -7,6 +7,7 @@ from perf_culprit.model.finding import Finding, Level, Precision, RunChoice, Sev
 from perf_culprit.model.reason import Remark, because, remark
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Environment, Metric, MetricKey
+from perf_culprit.say.certainty_words import NOT_PROVEN
 from perf_culprit.say.comment import (
     COMMENT_LIMIT_CHARACTERS,
     SUMMARY_LIMIT_BYTES,
@@ -222,5 +223,5 @@ def test_what_is_unchanged_is_the_title() -> None:
 
 def test_title_is_the_verdict_and_summary_the_comment() -> None:
     title, summary = check_texts([REPORTS["regression-fails"]], options=PageOptions())
-    assert title == "2 of 10 benchmarks got slower, 1 faster; 2 look slower, not proven; 1 missing"
+    assert title == f"2 of 10 benchmarks got slower, 1 faster; 2 look slower, {NOT_PROVEN}; 1 missing"
     assert summary == render_markdown(REPORTS["regression-fails"])

@@ -7,6 +7,7 @@ from perf_culprit.model.finding import Drawn, Verdict
 from perf_culprit.model.reason import VerdictReason, because, remark
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey
+from perf_culprit.say.certainty_words import NOT_PROVEN
 from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
 from perf_culprit.say.render_terminal import LISTED
@@ -17,7 +18,7 @@ REPORT = every_conclusion()["regression-fails"]
 
 def test_verdict_comes_first() -> None:
     assert render_text(REPORT, colour=False, width=120).splitlines()[0] == (
-        "2 of 10 benchmarks got slower, 1 faster; 2 look slower, not proven; 1 missing"
+        f"2 of 10 benchmarks got slower, 1 faster; 2 look slower, {NOT_PROVEN}; 1 missing"
     )
 
 

@@ -7,12 +7,14 @@ from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Seve
 from perf_culprit.model.reason import Remark, Untested, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Metric
+from perf_culprit.say.certainty_words import NOT_PROVEN, WOULD_SUSPECT
 from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
 from perf_culprit.say.document import spans
 from perf_culprit.say.finding_tables import certainty_text, changed_cells
-from perf_culprit.say.headlines import COMMAND, effect, headline, next_step
+from perf_culprit.say.headlines import effect, headline
 from perf_culprit.say.inert import Safe
+from perf_culprit.say.next_steps import COMMAND, next_step
 from perf_culprit.say.sections import split
 from tests.support.reports import (
     ALLOCATIONS,
@@ -158,8 +160,7 @@ def test_times_and_counts_are_told_apart() -> None:
 def test_what_times_hide_is_no_weakness_beside_what_counts_hide() -> None:
     text, advice = worded(report(Conclusion.NO_CHANGE, *of_quantities(Verdict.NOT_SEEN, times=0.3, counts=0.01)))
     assert text == (
-        "No change seen in 6 metrics; "
-        "a change for the worse of 30% (time), 1% (counts) or more would have been suspected"
+        f"No change seen in 6 metrics; a change for the worse of 30% (time), 1% (counts) or more {WOULD_SUSPECT}"
     )
     assert "Weakest" not in advice
 
@@ -172,8 +173,7 @@ def test_constants_stand_apart_from_what_noise_can_hide() -> None:
         for one in counts
     ]
     assert worded(report(Conclusion.NO_CHANGE, *times, *constant))[0] == (
-        "No change seen in 3 benchmarks; a slowdown of 9% or more would have been suspected; "
-        "3 other metrics exactly equal"
+        f"No change seen in 3 benchmarks; a slowdown of 9% or more {WOULD_SUSPECT}; 3 other metrics exactly equal"
     )
     assert worded(report(Conclusion.NO_CHANGE, *constant))[0] == "3 benchmarks exactly equal"
 
@@ -186,13 +186,13 @@ def test_a_regression_says_whether_it_fails() -> None:
 
 def test_a_regression_does_not_hide_what_is_suspected() -> None:
     assert worded(report(Conclusion.REGRESSION, *SLOWER, *FASTER, NOISY[0]))[0] == (
-        "2 of 4 benchmarks got slower, 1 faster; 1 looks slower, not proven"
+        f"2 of 4 benchmarks got slower, 1 faster; 1 looks slower, {NOT_PROVEN}"
     )
 
 
 def test_no_change_says_what_would_have_been_suspected() -> None:
     assert worded(report(Conclusion.NO_CHANGE, *NOT_SEEN)) == (
-        "No change seen in 3 benchmarks; a slowdown of 12% or more would have been suspected",
+        f"No change seen in 3 benchmarks; a slowdown of 12% or more {WOULD_SUSPECT}",
         "To see smaller ones, measure both commits in turn on one machine, or use a quieter machine.",
     )
 
@@ -200,8 +200,7 @@ def test_no_change_says_what_would_have_been_suspected() -> None:
 def test_what_is_unchanged_is_counted_apart() -> None:
     assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED)) == ("5 benchmarks unchanged within 5%", "Nothing to do.")
     assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, *NOT_SEEN))[0] == (
-        "No change seen in 3 of 8 benchmarks; a slowdown of 12% or more would have been suspected; "
-        "5 unchanged within 5%"
+        f"No change seen in 3 of 8 benchmarks; a slowdown of 12% or more {WOULD_SUSPECT}; 5 unchanged within 5%"
     )
     wide = replace(UNCHANGED[0], minimum_effect=0.1)
     assert worded(report(Conclusion.NO_CHANGE, wide, *UNCHANGED[1:]))[0] == "5 benchmarks unchanged within 10%"
@@ -210,7 +209,7 @@ def test_what_is_unchanged_is_counted_apart() -> None:
 def test_where_little_would_have_been_suspected_the_weakest_are_told_apart() -> None:
     subject = report(Conclusion.NO_CHANGE, *NOT_SEEN, WEAK)
     assert worded(subject) == (
-        "No change seen in 4 benchmarks; a slowdown of 12% or more would have been suspected in 3 of them",
+        f"No change seen in 4 benchmarks; a slowdown of 12% or more {WOULD_SUSPECT} in 3 of them",
         "To see smaller ones, measure both commits in turn on one machine, or use a quieter machine.",
     )
     assert next_step(subject, split(subject)).weakest == (WEAK,)
@@ -224,7 +223,7 @@ def test_equally_weak_metrics_are_not_named() -> None:
     )
     subject = report(Conclusion.NO_CHANGE, *alike)
     assert next_step(subject, split(subject)).weakest == ()
-    assert worded(subject)[0] == "No change seen in 3 benchmarks; a slowdown of 60% or more would have been suspected"
+    assert worded(subject)[0] == f"No change seen in 3 benchmarks; a slowdown of 60% or more {WOULD_SUSPECT}"
 
 
 def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accepted() -> None:
@@ -232,7 +231,7 @@ def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accept
     better = replace(NOISY[0], relative_change=-0.1)
     untested = replace(UNTESTED, benchmark="new_unit", reason=because(Untested.UNIT_CHANGED, before="s", now="B"))
     assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted, better))[0] == (
-        "5 of 8 benchmarks unchanged within 5%; 1 looks better, not proven; 1 worse and accepted; 1 undecided"
+        f"5 of 8 benchmarks unchanged within 5%; 1 looks better, {NOT_PROVEN}; 1 worse and accepted; 1 undecided"
     )
     assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, untested))[0].endswith(
         "; 1 undecided; 1 of 7 benchmarks could not be tested"
@@ -246,9 +245,7 @@ def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accept
 
 def test_no_change_in_throughput_is_no_slowdown() -> None:
     same = report(Conclusion.NO_CHANGE, replace(WEAK, direction=THROUGHPUT.direction, detectable_effect=0.0389))
-    assert worded(same)[0] == (
-        "No change seen in 1 benchmark; a change for the worse of 3.9% or more would have been suspected"
-    )
+    assert worded(same)[0] == (f"No change seen in 1 benchmark; a change for the worse of 3.9% or more {WOULD_SUSPECT}")
 
 
 def test_unknown_detectable_effect_is_admitted() -> None:
@@ -258,13 +255,13 @@ def test_unknown_detectable_effect_is_admitted() -> None:
         "How small a change would have been seen is not known for these numbers.",
     )
     some = report(Conclusion.NO_CHANGE, replace(NOT_SEEN[0], detectable_effect=None), *NOT_SEEN[1:])
-    assert worded(some)[0].endswith("a slowdown of 12% or more would have been suspected in 2 of them")
+    assert worded(some)[0].endswith(f"a slowdown of 12% or more {WOULD_SUSPECT} in 2 of them")
 
 
 def test_what_looks_worse_says_once_what_would_decide() -> None:
     subject = report(Conclusion.SUSPECTED, *NOISY, *UNCHANGED)
     assert worded(subject) == (
-        "2 of 7 benchmarks look slower, not proven",
+        f"2 of 7 benchmarks look slower, {NOT_PROVEN}",
         "5 others are unchanged within 5%. Measure both commits in turn on one machine:",
     )
     step = next_step(subject, split(subject))
@@ -276,9 +273,9 @@ def test_what_looks_worse_says_once_what_would_decide() -> None:
 def test_the_rest_of_a_suspicion_says_what_it_is_worth() -> None:
     subject = report(Conclusion.SUSPECTED, NOISY[0], *NOT_SEEN, UNCHANGED[0], FASTER[0])
     assert worded(subject) == (
-        "1 of 6 benchmarks looks slower, not proven; 1 got faster",
+        f"1 of 6 benchmarks looks slower, {NOT_PROVEN}; 1 got faster",
         (
-            "No change seen in 3 others; a slowdown of 12% or more would have been suspected; 1 unchanged within 5%. "
+            f"No change seen in 3 others; a slowdown of 12% or more {WOULD_SUSPECT}; 1 unchanged within 5%. "
             "Measure both commits in turn on one machine:"
         ),
     )
@@ -318,7 +315,7 @@ def test_what_is_measured_in_turn_now_asks_nothing_of_the_reader() -> None:
 def test_benchmarks_that_moved_together_are_the_codes_or_the_machines() -> None:
     moved = replace(report(Conclusion.SUSPECTED, *UNCHANGED), notes=(because(Remark.SUITE_MOVED, change=0.112),))
     assert worded(moved) == (
-        "All benchmarks moved together by +11.2%, not proven",
+        f"All benchmarks moved together by +11.2%, {NOT_PROVEN}",
         "Either the code did that or another machine. Measure both commits in turn on one machine:",
     )
 

@@ -20,6 +20,7 @@ from perf_culprit.model.reason import (
     because,
     remark,
 )
+from perf_culprit.say.certainty_words import WOULD_SUSPECT
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.phrases import SENTENCES
 from perf_culprit.say.reason_text import sentence, worded
@@ -84,8 +85,8 @@ def test_a_reason_is_given_with_the_arguments_that_its_sentence_names() -> None:
     [
         pytest.param(
             because(VerdictReason.NOTHING_SEEN, effect=0.05),
-            "no change seen; one of 5% or more would have been suspected",
-            "no change seen; one of 5% or more would have been suspected",
+            f"no change seen; one of 5% or more {WOULD_SUSPECT}",
+            f"no change seen; one of 5% or more {WOULD_SUSPECT}",
             id="numbers",
         ),
         pytest.param(

@@ -11,7 +11,7 @@ from perf_culprit.github.host import RESULT_START, Check, CheckConclusion, Check
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.report import Report
 from perf_culprit.say.comment import loudest_first, render_joint, render_markdown
-from perf_culprit.say.headlines import Lack, lack_line, unjudged_body, unmeasured_body
+from perf_culprit.say.unjudged_texts import Lack, lack_line, unjudged_body, unmeasured_body
 
 MOST_ASKED_CHARACTERS: Final = 60_000
 
