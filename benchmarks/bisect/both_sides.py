@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect.machine import Machine, commit_range_of, lognormal, play, stream
 from perf_culprit.model.bisection import SearchSettings
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.search.search import Search
 
 STEP = float(np.log1p(0.11))
@@ -47,7 +47,7 @@ def searched(size: int, seed: int) -> tuple[int, int, int]:
         inherited = max((levels[f"c{parent + 1}"] for parent in own), default=0.0)
         levels[f"c{place + 1}"] = STEP if place in planted else inherited
     rounds = Machine(levels=levels, noise=stream(lognormal(COUNTING_NOISE), generator))
-    settings = SearchSettings(seed=seed, minimum_effect=DEFAULTS[Kind.COUNT])
+    settings = SearchSettings(seed=seed, minimum_effect=DEFAULTS[DataKind.COUNT])
     outcome = play(Search.start(commit_range_of(parents), settings=settings), rounds)
     names = {one.commit for one in outcome.culprits}
     both = {f"c{place + 1}" for place in planted}

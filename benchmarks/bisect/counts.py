@@ -28,7 +28,7 @@ from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import open_workplace
 from perf_culprit.model.bisection import CommitRange, Failure, FailureKind, OutcomeKind, SearchSettings
 from perf_culprit.model.count import Count
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.read.results.collect import collect
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
 from perf_culprit.search.search import Search
@@ -67,7 +67,7 @@ def changes(commit_range: CommitRange, counts: Mapping[str, float]) -> dict[str,
 
 def played(commit_range: CommitRange, counts: Mapping[str, float], seed: int) -> tuple[str, int]:
     """Return the verdict on a search of the counted numbers, and its executions."""
-    settings = SearchSettings(seed=seed, minimum_effect=DEFAULTS[Kind.COUNT])
+    settings = SearchSettings(seed=seed, minimum_effect=DEFAULTS[DataKind.COUNT])
     search = Search.start(commit_range, settings=settings)
     executions = 0
     while (outcome := search.outcome()) is None:
@@ -78,7 +78,7 @@ def played(commit_range: CommitRange, counts: Mapping[str, float], seed: int) ->
     true = changes(commit_range, counts)
     whole = abs(float(np.log(counts[commit_range.bad] / counts[commit_range.good])))
     if outcome.kind is OutcomeKind.NOT_REPRODUCED:
-        return ("equal" if whole < np.log1p(DEFAULTS[Kind.COUNT]) else "denied"), executions
+        return ("equal" if whole < np.log1p(DEFAULTS[DataKind.COUNT]) else "denied"), executions
     if not outcome.culprits:
         return "none", executions
     largest = max(true, key=lambda name: abs(true[name]))
@@ -89,7 +89,7 @@ def played(commit_range: CommitRange, counts: Mapping[str, float], seed: int) ->
         and abs(np.expm1(true[name]) - step.relative_change) < 0.005
         for name, step in named.items()
     )
-    as_large = any(abs(true.get(name, 0.0) - true[largest]) < np.log1p(DEFAULTS[Kind.COUNT]) for name in named)
+    as_large = any(abs(true.get(name, 0.0) - true[largest]) < np.log1p(DEFAULTS[DataKind.COUNT]) for name in named)
     return ("right" if fits and as_large else "part" if fits else "wrong"), executions
 
 
@@ -129,7 +129,7 @@ def main() -> None:
             own = cut_range(graph, good=measured[low], bad=measured[high])
         except Exception:  # noqa: BLE001, S112 - ends that are not in one line
             continue
-        differ = abs(np.log(counts[own.bad] / counts[own.good])) > np.log1p(DEFAULTS[Kind.COUNT])
+        differ = abs(np.log(counts[own.bad] / counts[own.good])) > np.log1p(DEFAULTS[DataKind.COUNT])
         if own.merge_bases or not LEAST_CANDIDATES <= len(own.commits) <= arguments.size or not differ:
             continue
         verdict, executions = played(own, counts, seed)

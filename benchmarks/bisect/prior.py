@@ -31,7 +31,7 @@ from perf_culprit import git
 from perf_culprit.dispatch.commit_range import change_facts, find_candidates
 from perf_culprit.explain.tracer.traced_command import executed_functions
 from perf_culprit.model.bisection import ChangeFacts, CommitRange, SearchSettings
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.search.prior import prior_by_commit
 from perf_culprit.search.search import Search
 
@@ -125,7 +125,7 @@ def played(window: CommitRange, place: int, prior: Mapping[str, float], *, noise
     """Return the executions of a search for +10% at `place`, and whether it names another commit."""
     generator = np.random.default_rng([seed, 5])
     values = repeat(0.0) if noise == COUNTS else stream(NOISES[noise], generator)
-    effect = DEFAULTS[Kind.COUNT if noise == COUNTS else Kind.SEARCHED_TIME]
+    effect = DEFAULTS[DataKind.COUNT if noise == COUNTS else DataKind.SEARCHED_TIME]
     machine = Machine(levels=levels_of(window, {place: log1p(0.1)}), noise=values)
     outcome = play(
         Search.start(window, settings=SearchSettings(seed=seed, minimum_effect=effect), prior=prior), machine

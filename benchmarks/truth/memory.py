@@ -18,7 +18,7 @@ from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.opening import open_history
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 from perf_culprit.store.retention import Retention, fit_file
 
 
@@ -43,11 +43,11 @@ class MemoryBranch:
     def commits(self, suite: str) -> Mapping[str, int]:
         return Counter(run.commit for run in self.stored if run.commit and run.suite == suite)
 
-    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[StoredRun]:
+    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[NamedRun]:
         for commit in commits:
             for name, run in reversed(list(zip(self.names, self.stored, strict=True))):
                 if (run.suite, run.commit) == (suite, commit):
-                    yield StoredRun(id=name, commit=commit, run=run)
+                    yield NamedRun(id=name, commit=commit, run=run)
 
     def suites(self) -> frozenset[str]:
         return frozenset(run.suite for run in self.stored)

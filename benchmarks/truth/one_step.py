@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.trials import Judge, JudgedTrial, replay
 from perf_culprit.model.detectors import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
-from perf_culprit.model.finding import CALLED, PROVEN
+from perf_culprit.model.finding import CALLED_VERDICTS, PROVEN
 from perf_culprit.model.run import Benchmark, Run
 from perf_culprit.read.results.collect import collect_history
 from perf_culprit.store.baseline import baseline_then
@@ -47,7 +47,7 @@ def calls(runs: tuple[Run, ...], *, window: int, last: int) -> Iterator[Calls]:
     judge = Judge(detector=DEFAULT_DETECTOR, counter_detector=DEFAULT_COUNTER_DETECTOR, settings=PolicySettings())
     first = max(len(runs) - last, 1)
     judged = replay(runs, judge=judge, choose=partial(baseline_then, window=window), first=first)
-    for name, verdicts in (("proven", PROVEN), ("suspected", CALLED)):
+    for name, verdicts in (("proven", PROVEN), ("suspected", CALLED_VERDICTS)):
         yield _counted(
             f"perf-culprit, {name}", [[one.verdict in verdicts for one in trial.findings] for trial in judged]
         )

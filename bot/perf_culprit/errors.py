@@ -28,7 +28,7 @@ def did_you_mean(word: str, choices: Iterable[str], *, otherwise: str = "") -> s
     return f"did you mean {close[0]}?" if close else otherwise
 
 
-def listed(names: Sequence[str], *, most: int) -> str:
+def list_names(names: Sequence[str], *, most: int) -> str:
     """Join the first `most` names, and state how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")

@@ -40,7 +40,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 # Folders of a process. Those of a killed one stay, and the next process removes them.
 
-FOLDER_PREFIX: Final = "perf-culprit-"
+_FOLDER_PREFIX: Final = "perf-culprit-"
 _LOCK_NAME: Final = ".in-use"
 # The locks of this process's folders; the system releases them however it ends.
 _locks: dict[Path, BinaryIO] = {}
@@ -50,7 +50,7 @@ def make_temporary() -> Path:
     """Make a temporary folder for `remove_temporary`. First remove those of killed processes, once in each process."""
     _remove_abandoned()
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
         lock = (folder / _LOCK_NAME).open("wb")
         with suppress(OSError):  # a file system without locks
             _lock(lock, wait=True)
@@ -80,7 +80,7 @@ def _remove_abandoned() -> None:
     if os.name != "posix":
         return
     for entry in os.scandir(tempfile.gettempdir()):
-        if not entry.name.startswith(FOLDER_PREFIX):
+        if not entry.name.startswith(_FOLDER_PREFIX):
             continue
         try:
             if not entry.is_dir(follow_symlinks=False) or entry.stat(follow_symlinks=False).st_uid != os.getuid():

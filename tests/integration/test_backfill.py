@@ -7,7 +7,7 @@ import pytest
 from perf_culprit import git
 from perf_culprit.cli.entry import main
 from perf_culprit.store.opening import open_git_branch
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 from tests.support.git_repository import init_repository, run_git
 
 BENCH = """import pathlib
@@ -41,10 +41,10 @@ def backfill(project: Path, *options: str) -> int:
     return main(["backfill", *arguments, "--executions", "2", *options])
 
 
-def stored(project: Path) -> dict[str, StoredRun]:
+def stored(project: Path) -> dict[str, NamedRun]:
     line = list(reversed(git.ancestors(project, [git.head_commit(project)])))
     with open_git_branch(git.Remote(url=str(project.parent / "remote.git"))) as history:
-        runs = [entry for entry in history.runs("default", line) if isinstance(entry, StoredRun)]
+        runs = [entry for entry in history.runs("default", line) if isinstance(entry, NamedRun)]
     return {str(line.index(entry.commit)): entry for entry in runs}
 
 

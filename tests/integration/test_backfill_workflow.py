@@ -7,7 +7,7 @@ import pytest
 
 from perf_culprit.git.command import Remote
 from perf_culprit.store.opening import open_git_branch
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 from tests.support.fake_github.state import WorkflowRun
 from tests.support.git_repository import run_git
 from tests.support.recipes import BACKFILL, workflows
@@ -68,7 +68,7 @@ def test_a_night_stores_what_it_measured_and_the_next_one_resumes(project: Proje
     jobs = night(project, since=line[0])
     assert not any(job.failed for job in jobs), jobs[0].log
     with open_git_branch(Remote(url=str(project.folder))) as history:
-        (stored,) = (entry for entry in history.runs("default", [line[4]]) if isinstance(entry, StoredRun))
+        (stored,) = (entry for entry in history.runs("default", [line[4]]) if isinstance(entry, NamedRun))
     assert any("by backfill" in note for note in stored.run.notes)
     assert {entry.name: len(entry.group_sizes) for entry in stored.run.benchmarks} == {"parse": 2, "render": 2}
 

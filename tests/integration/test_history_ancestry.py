@@ -16,7 +16,7 @@ from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.store.ancestry import Ancestry, find_ancestry
 from perf_culprit.store.baseline import choose_baseline
 from perf_culprit.store.opening import open_git_branch
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 from tests.support.fake_history import FakeHistory
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
@@ -147,7 +147,7 @@ def test_chosen_runs_are_ancestors_newest_first_and_within_the_window(graph: Gra
         repository = init_repository(Path(folder) / "repository", bare=True)
         commits = import_commits(repository, graph)
         history = FakeHistory(
-            [StoredRun(id=name, commit=commits[name], run=make_run(commits[name])) for name in measured]
+            [NamedRun(id=name, commit=commits[name], run=make_run(commits[name])) for name in measured]
         )
         target = make_run(commits[head], day=2)
         baseline = choose_baseline(history, repository, target=target, base=base, window=window)

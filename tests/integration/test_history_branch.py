@@ -20,7 +20,7 @@ from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.store.git_branch import COMMIT_BYTES, GitBranchHistory
 from perf_culprit.store.opening import open_git_branch
-from perf_culprit.store.protocol import StoredRun, UnreadableRun
+from perf_culprit.store.protocol import NamedRun, UnreadableRun
 from perf_culprit.store.retention import FILES_SHARE, Patience, Retention, compact
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import init_repository, run_git
@@ -51,7 +51,7 @@ def files(served: Path, branch: str = BRANCH) -> list[str]:
 
 
 def stored(history: GitBranchHistory, *commits: str, suite: str = "default") -> list[Run]:
-    return [entry.run for entry in history.runs(suite, commits) if isinstance(entry, StoredRun)]
+    return [entry.run for entry in history.runs(suite, commits) if isinstance(entry, NamedRun)]
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_a_broken_file_is_named_and_skipped_and_foreign_files_stay(history: GitB
     assert [problem.id for problem in problems] == [broken, swapped]
     assert "not a valid run-v1" in problems[0].problem
     assert "another commit" in problems[1].problem
-    assert [entry.run for entry in results if isinstance(entry, StoredRun)] == [make_run(1), make_run(4)]
+    assert [entry.run for entry in results if isinstance(entry, NamedRun)] == [make_run(1), make_run(4)]
     assert "notes/mine.txt" in files(served)
 
 
@@ -178,7 +178,7 @@ def test_a_run_of_the_wrong_kind_is_one_unreadable_run(history: GitBranchHistory
     assert good.commit is not None
     assert bad.commit is not None
     read = list(history.runs("default", [good.commit, bad.commit]))
-    assert [type(entry) for entry in read] == [StoredRun, UnreadableRun]
+    assert [type(entry) for entry in read] == [NamedRun, UnreadableRun]
     assert history.append(make_run(3)) in files(served)
 
 

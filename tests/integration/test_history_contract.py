@@ -18,7 +18,7 @@ from perf_culprit.model.run import Part, Run
 from perf_culprit.store import branch_files
 from perf_culprit.store.branch_files import BisectionConflictError
 from perf_culprit.store.opening import copy_history, open_git_branch, open_sql, stored_bisections, suite_names
-from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.store.protocol import NamedRun, Store
 from tests.support import postgresql
 from tests.support.git_repository import init_repository
 from tests.support.runner_pool import NAME, new_bisection
@@ -80,7 +80,7 @@ def other(opener: Opener) -> Iterator[Store]:
 
 
 def stored(history: Store, *commits: str, suite: str = "default") -> list[Run]:
-    return [entry.run for entry in history.runs(suite, commits) if isinstance(entry, StoredRun)]
+    return [entry.run for entry in history.runs(suite, commits) if isinstance(entry, NamedRun)]
 
 
 def test_nothing_recorded_is_an_empty_history(history: Store) -> None:
@@ -118,7 +118,7 @@ def test_a_run_comes_back_as_it_was(history: Store) -> None:
     run = make_run(1)
     name = history.append(run)
     (entry,) = history.runs("default", [f"{1:040x}"])
-    assert entry == StoredRun(id=name, commit=f"{1:040x}", run=run)
+    assert entry == NamedRun(id=name, commit=f"{1:040x}", run=run)
 
 
 def test_parts_and_versions_of_benchmarks_come_back(history: Store) -> None:
@@ -173,7 +173,7 @@ def test_what_others_store_is_seen_by_who_looks_later(history: Store, other: Sto
         assert later.suites() == {"default"}
         assert [
             run.commit
-            for run in (entry.run for entry in later.newest_runs("default", 2) if isinstance(entry, StoredRun))
+            for run in (entry.run for entry in later.newest_runs("default", 2) if isinstance(entry, NamedRun))
         ] == [f"{3:040x}", f"{2:040x}"]
 
 

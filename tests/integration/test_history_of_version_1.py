@@ -15,7 +15,7 @@ import pytest
 from perf_culprit import git
 from perf_culprit.config.database_url import HISTORY_URL, parse_database
 from perf_culprit.store.opening import open_git_branch, open_sql
-from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.store.protocol import NamedRun, Store
 from tests.support import postgresql
 from tests.support.fake_github.state import Issue, WorkflowRun
 from tests.support.git_repository import init_repository, run_git
@@ -99,7 +99,7 @@ def test_it_goes_on_under_this_version(mainline: Mainline, github: dict[str, Any
     assert (len(state.dispatches), len(state.issues)) == (1, 2)
     with history_of(mainline) as history:
         assert [entry.benchmark for entry in history.accepted("default")] == ["parse"]
-        runs = [entry.run for entry in history.runs("default", pushed) if isinstance(entry, StoredRun)]
+        runs = [entry.run for entry in history.runs("default", pushed) if isinstance(entry, NamedRun)]
     assert [{key.benchmark for key in run.regressions} for run in runs] == [{"encode", "render"}] * 3
     # The waiting dispatch is measured, and its search ends at the culprit.
     mainline.search()

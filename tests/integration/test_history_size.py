@@ -14,7 +14,7 @@ from perf_culprit.say.maintenance_text import history_size_text
 from perf_culprit.store.compaction import GitBranchCompaction
 from perf_culprit.store.git_branch import COMMIT_BYTES, PAST_LINE, STARTED_OVER, GitBranchHistory
 from perf_culprit.store.opening import open_git_branch
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 from perf_culprit.store.retention import Patience, Retention, compact
 from perf_culprit.store.run_names import name_run
 from tests.support.git_repository import init_repository, run_git
@@ -69,7 +69,7 @@ def test_stats_are_git_s_own_and_foretell_what_compact_does(
     assert packed(served) == pytest.approx(before.compacted_bytes, rel=0.1)
     assert packed(served) < before.packed_bytes * 2 / 3
     with open_git_branch(git.Remote(url=str(served))) as history:
-        runs = [entry.run for entry in history.runs("default", COMMITS) if isinstance(entry, StoredRun)]
+        runs = [entry.run for entry in history.runs("default", COMMITS) if isinstance(entry, NamedRun)]
     expected = [make_run(number, samples=200) for number in range(1, 9)]
     assert runs == [*map(compact, expected[:6]), *expected[6:]]
     assert main(["history", "compact", *options]) == 0

@@ -23,7 +23,7 @@ from sqlalchemy import Connection, create_engine, event, text
 from perf_culprit.config.database_url import DatabaseUrl, parse_database
 from perf_culprit.errors import ConfigError, InfrastructureError
 from perf_culprit.store.opening import open_sql, prepare_database
-from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.store.protocol import NamedRun, Store
 from perf_culprit.store.retention import Patience
 from perf_culprit.store.sql import database
 from perf_culprit.store.sql.database import METADATA, MIGRATIONS, VERSION_TABLE, Database, TransientError
@@ -64,7 +64,7 @@ def place(request: pytest.FixtureRequest) -> DatabaseUrl:
 def stored(history: Store) -> list[int]:
     """The numbers of the stored runs of the first commits."""
     commits = [f"{number:040x}" for number in range(1, 50)]
-    runs = [entry.run for entry in history.runs("default", commits) if isinstance(entry, StoredRun)]
+    runs = [entry.run for entry in history.runs("default", commits) if isinstance(entry, NamedRun)]
     return [int(str(run.commit), 16) for run in runs]
 
 
@@ -313,5 +313,5 @@ def test_a_damaged_run_is_named_and_not_fatal(file: DatabaseUrl, content: bytes 
     engine.dispose()
     with open_sql(file) as history:
         broken, whole = history.runs("default", [COMMIT, f"{2:040x}"])
-        assert not isinstance(broken, StoredRun)
-        assert isinstance(whole, StoredRun)
+        assert not isinstance(broken, NamedRun)
+        assert isinstance(whole, NamedRun)

@@ -14,7 +14,7 @@ from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.say.certainty_words import NOT_PROVEN
 from perf_culprit.store.opening import open_history
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.state import FORK_ID, REPOSITORY_ID, PullRequest, WorkflowRun
 from tests.support.git_repository import run_git
@@ -230,7 +230,7 @@ def test_a_push_is_proven_and_stored_once(mainline: Measured) -> None:
     assert len(mainline.fake.state.issues) == 1
     with open_history(Config().history, url=str(mainline.bare)) as history:
         (stored,) = history.runs("default", [head])
-    assert isinstance(stored, StoredRun)
+    assert isinstance(stored, NamedRun)
     assert [key.benchmark for key in stored.run.regressions] == ["parse"]
 
 

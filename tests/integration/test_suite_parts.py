@@ -12,7 +12,7 @@ import pytest
 from perf_culprit.cli.entry import main
 from perf_culprit.config.settings import HistoryConfig
 from perf_culprit.store.opening import open_history
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 from tests.support.git_repository import run_git
 from tests.support.job import claiming
 from tests.support.recipes import workflows
@@ -73,7 +73,7 @@ def test_parts_are_joined_into_one_report_and_one_stored_run(project: Project) -
     assert not outcome.failed, outcome.log
     with open_history(HistoryConfig(), project.folder, url=str(project.folder)) as history:
         (stored,) = history.runs("default", [project.main])
-    assert isinstance(stored, StoredRun)
+    assert isinstance(stored, NamedRun)
     run = stored.run
     assert sorted(benchmark.name for benchmark in run.benchmarks) == sorted(NAMES)
     assert run.part is None

@@ -9,7 +9,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.machine import trace_means
 from perf_culprit.machine.this_machine import TracePlan, this_machine
-from perf_culprit.machine.trace_means import Traced, trace
+from perf_culprit.machine.trace_means import Traced, trace_revisions
 from perf_culprit.measure.runner import Commands
 from perf_culprit.model.report import Answer
 from tests.support.measured_repository import Commit, measured_repository
@@ -74,7 +74,7 @@ def traced(folder: Path, files: dict[str, str], command: str, build: str | None 
         tool="auto",
         log=folder / "log",
     ) as workplace:
-        return trace(
+        return trace_revisions(
             command,
             "auto",
             workplace=workplace,

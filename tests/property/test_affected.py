@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perf_culprit.measure.affected import FAULTS, _commands
+from perf_culprit.measure.affected import FORM_FAULTS, _commands
 from perf_culprit.measure.compiled_graphs import Cargo, Go
 from perf_culprit.measure.npm_workspaces import Npm
-from perf_culprit.measure.package_graphs import Command, Files, Graph, Part, Source, UnknownError
+from perf_culprit.measure.package_graphs import ChangedFiles, Graph, MeasuredPackage, ShellCommand, Source, UnknownError
 from perf_culprit.measure.python_modules import Python
 
 SECONDS = 10.0
@@ -64,7 +64,7 @@ JSON = st.recursive(
 )
 
 
-class Written(Files):
+class Written(ChangedFiles):
     """Files that exist nowhere but here."""
 
     def __init__(self, contents: Mapping[str, bytes], answer: str = "") -> None:
@@ -76,13 +76,13 @@ class Written(Files):
         self._size = 0
 
 
-def asked(graph: Callable[[Files], Graph], files: Files, *words: str) -> None:
+def asked(graph: Callable[[ChangedFiles], Graph], files: ChangedFiles, *words: str) -> None:
     """Ask the graph of a language, as a decision does; only known faults may be raised."""
-    with suppress(UnknownError, *FAULTS):
+    with suppress(UnknownError, *FORM_FAULTS):
         made = graph(files)
-        for package in made.starts(Command(words=words), can_choose=True):
+        for package in made.starts(ShellCommand(words=words), can_choose=True):
             command = Source(path="the command", text=" ".join(words))
-            part = Part(graph=made, package=package, folder="", used=made.used(package), command=command)
+            part = MeasuredPackage(graph=made, package=package, folder="", used=made.used(package), command=command)
             part.why(["x/y.py", "x/y.go", "x/y.rs", "x/y.ts"], ["README.md", "docs/a.md"], {"README.md"})
 
 

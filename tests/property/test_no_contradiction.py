@@ -16,7 +16,7 @@ from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import compare_files, judge_run
 from perf_culprit.flows.render import report_json, report_markdown
-from perf_culprit.model.finding import QUIET, Baseline, BaselineSource
+from perf_culprit.model.finding import QUIET_VERDICTS, Baseline, BaselineSource
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import encode_run
@@ -67,7 +67,7 @@ def is_denied(finding: dict[str, Any]) -> bool:
 
 def denied(report: Report) -> list[dict[str, Any]]:
     findings = json.loads(report_json(report))["findings"]
-    return [finding for finding in findings if finding["verdict"] in QUIET and is_denied(finding)]
+    return [finding for finding in findings if finding["verdict"] in QUIET_VERDICTS and is_denied(finding)]
 
 
 @pytest.mark.parametrize("way", random_tables.WAYS, ids=lambda way: way.__name__)
@@ -90,7 +90,7 @@ def denied_rows(report: Report) -> list[str]:
     told = {
         (one["benchmark"], one["metric"] if one["benchmark"] == "host" else ""): one["detectable_effect"]
         for one in json.loads(report_json(report))["findings"]
-        if one["verdict"] in QUIET and not is_denied(one)
+        if one["verdict"] in QUIET_VERDICTS and not is_denied(one)
     }
     return [
         row[0]

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from perf_culprit.config.units import DurationMs, Percent
-from perf_culprit.model.count import is_exact
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.count import is_exact_quantity
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.run import Direction, MetricKey
 
 
@@ -297,7 +297,7 @@ class PolicySettings(ConfigSection):
                 "[counts](measure.md#counts)"
             )
         ),
-    ] = DEFAULTS[Kind.BENCHMARK]
+    ] = DEFAULTS[DataKind.BENCHMARK]
     levels: LevelsConfig = LevelsConfig.model_construct()
     categories: Annotated[
         tuple[CategoryConfig, ...],
@@ -362,7 +362,7 @@ class PolicySettings(ConfigSection):
 
     def of(self, key: MetricKey) -> MetricSettings:
         rule = next((rule for rule in self.benchmarks if rule.matches(key)), None)
-        unruled = self.counted if is_exact(key.metric) else self.general
+        unruled = self.counted if is_exact_quantity(key.metric) else self.general
         return unruled if rule is None else self._resolved(rule, unruled.minimum_effect)
 
     # Called for each of thousands of metrics; few have a rule.
@@ -374,7 +374,7 @@ class PolicySettings(ConfigSection):
     @cached_property
     def counted(self) -> MetricSettings:
         """The settings of counts without a rule: their own minimum effect is smaller."""
-        return self._resolved(UNRULED, min(self.minimum_effect, DEFAULTS[Kind.COUNT]))
+        return self._resolved(UNRULED, min(self.minimum_effect, DEFAULTS[DataKind.COUNT]))
 
     def _resolved(self, rule: BenchmarkConfig, minimum: float) -> MetricSettings:
         minimum = minimum if rule.minimum_effect is None else rule.minimum_effect

@@ -14,7 +14,7 @@ from perf_culprit.model.bisection import (
     OutcomeKind,
     Sought,
 )
-from perf_culprit.model.count import AUTO, Count, is_exact
+from perf_culprit.model.count import AUTO, Count, is_exact_quantity
 from perf_culprit.model.counted_metric import key_of
 from perf_culprit.model.dispatch import Bisection, BisectionStep
 from perf_culprit.model.minimum_effect import reaches
@@ -49,7 +49,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
     metric = bisection.metric or Metric(name=key.metric, unit="", direction=Direction.UNKNOWN)
     notes, count = bisection.notes, bisection.commands.count
     is_same = not reaches(state.outcome.relative_change or 0.0, state.settings.minimum_effect)
-    if count is not None and is_exact(count) and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
+    if count is not None and is_exact_quantity(count) and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
         notes += (because(SearchReason.SAME_COUNT, count=count),)
     notes += other_images(bisection)
     culprit = diagnosed_step(state.outcome, count)

@@ -14,7 +14,7 @@ from perf_culprit.model.count import Count
 from perf_culprit.model.counted_metric import key_of, metric_of, timed_quantity
 from perf_culprit.model.dispatch import Bisection, ByTime
 from perf_culprit.model.finding import Verdict
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.reason import Argument, Reason, SearchReason, because
 from perf_culprit.search.search import Search, with_budget
 
@@ -134,7 +134,7 @@ def _whole(
 
 def _started(bisection: Bisection, times: ByTime, commit_range: CommitRange, *, budget: int) -> SearchState:
     before = bisection.search
-    settings = replace(before.settings, minimum_effect=DEFAULTS[Kind.SEARCHED_TIME], budget_executions=budget)
+    settings = replace(before.settings, minimum_effect=DEFAULTS[DataKind.SEARCHED_TIME], budget_executions=budget)
     if times.metric is not None:
         settings = replace(settings, direction=times.metric.direction)
     prior = {name: weight for name, weight in before.prior.items() if name in commit_range.commits}

@@ -35,7 +35,7 @@ from perf_culprit.files import read_limited
 from perf_culprit.judge.judged_times import of_one_time
 from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
 from perf_culprit.machine.this_machine import this_machine
-from perf_culprit.machine.trace_means import PYTHON, means_of, reached_python
+from perf_culprit.machine.trace_means import PYTHON_MEANS, means_of, reached_python
 from perf_culprit.measure.runner import Commands, ExecutionError, NoSamplesError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark, shown_key
@@ -53,10 +53,10 @@ from perf_culprit.model.bisection import (
     StoredNoise,
 )
 from perf_culprit.model.bisection_files import BisectSession, decode_session
-from perf_culprit.model.count import FAILURES, Count, is_built, is_exact, quantity_of
+from perf_culprit.model.count import FAILURES, Count, is_built, is_exact_quantity, quantity_of
 from perf_culprit.model.counted_metric import key_of, metric_of, timed_quantity
 from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep, ByTime
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.run import NO_COST, Direction, Metric, MetricKey, Run
 from perf_culprit.progress import Say
@@ -190,7 +190,9 @@ def _settings_of(plan: BisectPlan, config: Config, metric: Metric | None = None)
         alpha=config.bisect.threshold,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
         sought=plan.sought,
-        minimum_effect=DEFAULTS[Kind.COUNT] if is_exact(plan.commands.count) else DEFAULTS[Kind.SEARCHED_TIME],
+        minimum_effect=DEFAULTS[DataKind.COUNT]
+        if is_exact_quantity(plan.commands.count)
+        else DEFAULTS[DataKind.SEARCHED_TIME],
         seed=plan.asked.seed,
         budget_executions=plan.asked.executions or DEFAULT_EXECUTIONS,
     )
@@ -239,9 +241,9 @@ def _tried(
         require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
     if is_traced and not executed:
         means = means_of(plan.commands.run, plan.tool)
-        if why is None and means is PYTHON:
+        if why is None and means is PYTHON_MEANS:
             why = TraceError("its Python left no list of them", next_step="let it end without os._exit or a signal")
-        if why is not None and means in {None, PYTHON}:
+        if why is not None and means in {None, PYTHON_MEANS}:
             say(f"the prior does not know which functions the benchmark executes: {why.message} ({why.next_step})")
     good, bad = runs
     computes: Mapping[MetricKey, bool] = {}

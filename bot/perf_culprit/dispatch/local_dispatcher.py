@@ -26,7 +26,7 @@ from perf_culprit.model.bisection_files import (
     encode_request,
     encode_session,
 )
-from perf_culprit.model.count import is_exact
+from perf_culprit.model.count import is_exact_quantity
 from perf_culprit.model.dispatch import Bisection, BisectJobResult, BisectRequest, Dispatch, RunFacts
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.python_child import python
@@ -104,7 +104,7 @@ class StateFile:
     def store(self, bisection: Bisection, *, expected: str | None) -> str:  # noqa: ARG002 (nobody else stores it)
         is_confirming = bisection.times is not None and bisection.times.counted is not None
         if not is_confirming and (self._kept is None or self._kept.search != bisection.search):
-            path = self._path if self._times is None or is_exact(bisection.commands.count) else self._times
+            path = self._path if self._times is None or is_exact_quantity(bisection.commands.count) else self._times
             replace_file(path, encode_session(_session(bisection)))
         self._kept = bisection
         return bisection.id

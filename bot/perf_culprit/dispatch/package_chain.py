@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from perf_culprit import git
-from perf_culprit.errors import listed
+from perf_culprit.errors import list_names
 from perf_culprit.read.results.surroundings import ecosystem_of
 
 MOST_PACKAGES: Final = 1000
@@ -43,7 +43,7 @@ def package_chain(repository: Path, good: str, bad: str) -> PackageChain | str:
     ]
     locks = {one.path: one for one in changed if one.status == "M" and _pins(one.path) is not None}
     if not locks:
-        kinds = listed(sorted({_name(one.path) for one in changed}), most=5)
+        kinds = list_names(sorted({_name(one.path) for one in changed}), most=5)
         return f"{kinds}: only uv.lock, requirements.txt and package-lock.json can be taken apart" if changed else ""
     names = [blob or "" for one in locks.values() for blob in (one.old_blob, one.blob)]
     texts = iter(git.read_blobs(repository, names))

@@ -23,12 +23,12 @@ from perf_culprit.dispatch.controller import Controller, advance, settle
 from perf_culprit.dispatch.machine_image import chosen_runner
 from perf_culprit.dispatch.recovery import MOST_EXECUTIONS
 from perf_culprit.dispatch.stored_samples import known_metrics, stored_runs, usable_blocks
-from perf_culprit.errors import ConfigError, UsageError, did_you_mean, listed
+from perf_culprit.errors import ConfigError, UsageError, did_you_mean, list_names
 from perf_culprit.model.bisection import Engine, SearchSettings
-from perf_culprit.model.count import AUTO, Count, is_exact, quantity_of
+from perf_culprit.model.count import AUTO, Count, is_exact_quantity, quantity_of
 from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import Alarm, BisectCommands, Bisection, BisectionStep, ByTime
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.search.search import Search
 from perf_culprit.store.branch_files import BisectionConflictError, bisection_path
@@ -92,10 +92,10 @@ def _begun(
         repetitions=config.bisect.repeat,
         alpha=config.bisect.threshold,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
-        minimum_effect=DEFAULTS[Kind.COUNT] if is_exact(count) else DEFAULTS[Kind.SEARCHED_TIME],
+        minimum_effect=DEFAULTS[DataKind.COUNT] if is_exact_quantity(count) else DEFAULTS[DataKind.SEARCHED_TIME],
         budget_executions=MOST_EXECUTIONS if asks_ends else config.bisect.budget_executions,
         one_machine=False,
-        expected_change=None if plan.alarm is None or is_exact(count) else plan.alarm.metrics[0].size,
+        expected_change=None if plan.alarm is None or is_exact_quantity(count) else plan.alarm.metrics[0].size,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),
     )
     runner, notes = chosen_runner(config.bisect.runner, runs, commit_range)
@@ -192,7 +192,7 @@ def _not_one(keys: Iterable[MetricKey], *, benchmark: str | None, name: str | No
     choices = sorted(f'`benchmark="{key.benchmark}" metric="{key.metric}"`' for key in keys)
     named = " ".join(f'`{option}="{text}"`' for option, text in (("benchmark", benchmark), ("metric", name)) if text)
     message = f"no stored run has {named}" if choices and named else "no stored run tells which metric is meant"
-    hint = did_you_mean(named, choices, otherwise=f"write one of {listed(choices, most=SHOWN_KEYS)}")
+    hint = did_you_mean(named, choices, otherwise=f"write one of {list_names(choices, most=SHOWN_KEYS)}")
     return UsageError(
         f"that fits {matched:,} metrics, and a search follows one" if matched else message,
         place="/perf-bisect",

@@ -14,7 +14,7 @@ from perf_culprit.model.bisection import CommitRange, SearchState
 from perf_culprit.model.dispatch import BisectCommands, Bisection
 from perf_culprit.model.run import Benchmark, Environment, Metric, MetricKey, Run
 from perf_culprit.store.opening import OF_SEARCHES
-from perf_culprit.store.protocol import History, StoredRun
+from perf_culprit.store.protocol import History, NamedRun
 
 JOB_PREFIX: Final = "bisect-"
 
@@ -49,7 +49,7 @@ def stored_runs(history: History, commit_range: CommitRange, *, suite: str) -> t
     for kind in (suite, bisect_suite(suite)):
         there = history.commits(kind)
         entries = history.runs(kind, [name for name in names if name in there])
-        runs += [entry.run for entry in entries if isinstance(entry, StoredRun)]
+        runs += [entry.run for entry in entries if isinstance(entry, NamedRun)]
     return tuple(runs)
 
 

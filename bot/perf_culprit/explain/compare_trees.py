@@ -29,7 +29,7 @@ from perf_culprit.explain.slower_methods import Judged, JudgedMethod, Searched, 
 from perf_culprit.explain.suspects import rank
 from perf_culprit.explain.tree_methods import Row, is_relative, total_row
 from perf_culprit.model.call_tree import CallNode, CallTree, Certainty, ChangeKind, ImpactedService, Profile, Touched
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind, reaches
 from perf_culprit.model.reason import Caveat, Doubt, Reason, because
 from perf_culprit.model.report import (
     Answer,
@@ -231,7 +231,7 @@ def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
         change = row.target.mean / row.baseline.mean - 1
     else:
         return None
-    smallest = DEFAULTS[Kind.BENCHMARK] if is_relative(tree) else settings.minimum_effect
+    smallest = DEFAULTS[DataKind.BENCHMARK] if is_relative(tree) else settings.minimum_effect
     return change if reaches(change, smallest, upwards=True) and _p_value(row) < 1 - SURE else None
 
 

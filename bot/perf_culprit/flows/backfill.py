@@ -20,14 +20,14 @@ from perf_culprit.flows.user_commands import shell_commands, with_quantities
 from perf_culprit.machine.this_machine import this_machine
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.measure.workplace import Workplace
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind, reaches
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.progress import Say
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.store.opening import open_history
-from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.store.protocol import NamedRun, Store
 
 MERGES: Final = "merge"
 RELEASES: Final = "release"
@@ -137,7 +137,7 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
 
 
 def next_place(
-    places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = DEFAULTS[Kind.BENCHMARK]
+    places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = DEFAULTS[DataKind.BENCHMARK]
 ) -> int | None:
     """Return which of `places` (0 is the oldest) to measure next: first the ends, then middles of gaps.
 
@@ -179,7 +179,7 @@ def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dic
     places = {commit: place for place, commit in enumerate(commits)}
     levels: dict[int, Levels] = {places[commit]: {} for commit in wanted}
     for entry in history.runs(suite, wanted):
-        if isinstance(entry, StoredRun) and not levels[places[entry.commit]]:
+        if isinstance(entry, NamedRun) and not levels[places[entry.commit]]:
             levels[places[entry.commit]] = levels_of(entry.run)
     return levels
 

@@ -18,7 +18,7 @@ from perf_culprit.errors import DataError
 from perf_culprit.explain.tracer.traced_command import methods_of_tests
 from perf_culprit.github.runner_files import read_event, value_at
 from perf_culprit.machine.this_machine import TracePlan
-from perf_culprit.machine.trace_means import PYTHON, means_of, reached_python, trace
+from perf_culprit.machine.trace_means import PYTHON_MEANS, means_of, reached_python, trace_revisions
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.call_tree import Profile
@@ -79,7 +79,7 @@ def traced_index(
 ) -> dict[str, tuple[str, ...]]:
     """Trace one commit. A method belongs to the benchmark whose function is the root of its path."""
     with TemporaryDirectory(prefix="perf-culprit-index-") as name:
-        if means_of(commands.run, tool) is PYTHON:
+        if means_of(commands.run, tool) is PYTHON_MEANS:
             with reached_python(commands.run) as (command, variables):
                 methods = methods_of_tests(
                     lambda own: _run(workplace, commit, command, {**variables, **own}),
@@ -88,7 +88,9 @@ def traced_index(
                 )
             return bounded({one: methods[one] for one in sorted(names) if one in methods})
         commits = {"target": commit}
-        traced = trace(commands.run, tool, workplace=workplace, commits=commits, plan=plan, folder=Path(name), say=say)
+        traced = trace_revisions(
+            commands.run, tool, workplace=workplace, commits=commits, plan=plan, folder=Path(name), say=say
+        )
         (profiles,) = traced.profiles()
     return bounded(below_benchmarks(profiles, names))
 

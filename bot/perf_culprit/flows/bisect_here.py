@@ -26,7 +26,7 @@ from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import BisectionReport, OutcomeKind
 from perf_culprit.model.bisection_files import encode_bisection
-from perf_culprit.model.count import AUTO, FAILURES, Count, is_exact, quantity_of
+from perf_culprit.model.count import AUTO, FAILURES, Count, is_exact_quantity, quantity_of
 from perf_culprit.model.counted_metric import timed_quantity
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Argument, Reason, SearchReason, because
@@ -102,7 +102,7 @@ def _by_commit(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport
         report = _Auto(plan, config, say).answer()
         return replace(report, runner_seconds=time.monotonic() - begun)
     count = quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
-    if plan.asked.jobs > 1 and not is_exact(count):
+    if plan.asked.jobs > 1 and not is_exact_quantity(count):
         raise UsageError(
             TIMES_ALONE, place="--jobs", next_step=f"leave it out, or count: --metric {Count.INSTRUCTIONS}"
         )

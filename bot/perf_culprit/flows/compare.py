@@ -27,7 +27,7 @@ from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.detectors import BENCHMARK_DETECTORS, BY_SAMPLE_DETECTORS, COUNTER_DETECTORS
 from perf_culprit.model.finding import PROVEN, Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import MetricKey, Run, Unreached
@@ -67,7 +67,7 @@ def report_settings(config: Config, *, target: Run, looks: int) -> Settings:
 def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
     """Return a function from metric to minimum effect. Rules for benchmarks also apply to columns of that name."""
     stated = "minimum_effect" in config.model_fields_set
-    settings = config if stated else config.model_copy(update={"minimum_effect": DEFAULTS[Kind.SERIES]})
+    settings = config if stated else config.model_copy(update={"minimum_effect": DEFAULTS[DataKind.SERIES]})
     return lambda key: settings.of(key).minimum_effect
 
 

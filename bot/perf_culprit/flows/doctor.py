@@ -12,8 +12,8 @@ from perf_culprit.flows.compared_commits import event_ends, merge_of
 from perf_culprit.github.job_context import Context, connect_host, read_context
 from perf_culprit.github.runner_files import value_at
 from perf_culprit.model.maintenance import (
-    AUTOMATIC,
     NEEDED,
+    SEARCH_PERMISSIONS,
     Grant,
     Health,
     Observation,
@@ -110,7 +110,7 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
 def recording_permissions(config: Config) -> frozenset[Permission]:
     """Permissions that the configuration requires of a job that records, in addition to those of every such job."""
     issues = () if config.issues.when == "never" else (Permission.ISSUES,)
-    return frozenset((*issues, *(AUTOMATIC if config.bisect.automatic else ())))
+    return frozenset((*issues, *(SEARCH_PERMISSIONS if config.bisect.automatic else ())))
 
 
 def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observation]:

@@ -38,7 +38,7 @@ from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 from perf_culprit.store.ancestry import MainLine, main_line
 from perf_culprit.store.baseline import baseline_then
 from perf_culprit.store.opening import only_suite, open_history, suite_names
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 
 # collect or history -> detect -> report: where a series really changed, and how releases differ.
 
@@ -182,7 +182,7 @@ def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
         suite = only_suite(history, config.suite)
         stored = list(history.runs(suite, list(history.commits(suite))))
         accepted = history.accepted(suite)
-    runs = [entry.run for entry in stored if isinstance(entry, StoredRun)]
+    runs = [entry.run for entry in stored if isinstance(entry, NamedRun)]
     unreadable = len(stored) - len(runs)
     # A run without a time counts as the oldest, since nothing shows that it is newer.
     runs.sort(key=lambda run: run.time.timestamp() if run.time else 0.0)
@@ -261,7 +261,7 @@ def stored_benchmarks(repository: Path, *, config: Config, suite: str | None) ->
     with open_history(config.history, repository) as history:
         suites = suite_names(history)
         chosen = suite or only_suite(history, config.suite)
-        newest = [entry for entry in history.newest_runs(chosen, 1) if isinstance(entry, StoredRun)]
+        newest = [entry for entry in history.newest_runs(chosen, 1) if isinstance(entry, NamedRun)]
     if suite is not None and not newest:
         raise UsageError(
             f"no stored run of the suite {suite!r}",

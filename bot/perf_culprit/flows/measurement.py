@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import DEFAULT_ROUNDS, MOST_ROUNDS, TRACE_AUTO, Measure
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
+from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, list_names
 from perf_culprit.files import replace_file
 from perf_culprit.flows.benchmark_index import is_default_push, runs_file, stored_index, traced_index, with_impact
 from perf_culprit.flows.compare import (
@@ -37,14 +37,14 @@ from perf_culprit.flows.user_commands import counting_commands, shell_commands, 
 from perf_culprit.judge.foreseen_rounds import foresee
 from perf_culprit.judge.paired_executions import planned_looks
 from perf_culprit.machine.this_machine import TracePlan, this_machine
-from perf_culprit.machine.trace_means import trace
+from perf_culprit.machine.trace_means import trace_revisions
 from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, FILLER_VARIABLE, VARIANT_VARIABLE, Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, drawn_round
 from perf_culprit.model.accuracy import Foresight
-from perf_culprit.model.count import is_built, is_exact
+from perf_culprit.model.count import is_built, is_exact_quantity
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.reason import Caveat, Reason, because
 from perf_culprit.model.report import Conclusion, Report, decode_tree_comparison, encode_tree_comparison
@@ -160,7 +160,7 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
     if asked.variant:
         texts = {commit: label.partition("=")[2] for commit, label in variants.items()}
         commands = replace_commands(commands, variants=texts)
-    usual = COUNT_ROUNDS if is_exact(commands.count) else DEFAULT_ROUNDS
+    usual = COUNT_ROUNDS if is_exact_quantity(commands.count) else DEFAULT_ROUNDS
     environ = environ or {}
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
     names = asked.only
@@ -306,7 +306,8 @@ def _say_uncommitted(plan: MeasurePlan, say: Say) -> None:
     if plan.variants or head not in [git.find_commit(repository, revision) for revision in plan.asked.commits]:
         return
     if head is not None and (names := git.uncommitted_files(repository, head)):
-        say(f"not measured: uncommitted changes ({listed(names, most=3)}); --commits HEAD {WORKING_TREE} compares them")
+        changes = list_names(names, most=3)
+        say(f"not measured: uncommitted changes ({changes}); --commits HEAD {WORKING_TREE} compares them")
 
 
 def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measured:
@@ -489,7 +490,7 @@ class _Measurement:
 
     def _traced(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         checkouts = {side.name: side.checkout for side in self._sides}
-        traced = trace(
+        traced = trace_revisions(
             self._plan.commands.run,
             self._plan.tool,
             workplace=workplace,
@@ -608,9 +609,11 @@ class _Measurement:
     def _asked(self, run: Run, names: Sequence[str]) -> Run:
         kept = only(run, names)
         if self._plan.asked.only and not kept.benchmarks:
-            there = listed([one.name for one in run.benchmarks], most=10)
+            there = list_names([one.name for one in run.benchmarks], most=10)
             step = did_you_mean(names[0], [one.name for one in run.benchmarks], otherwise=f"they have {there}")
-            raise DataError(f"the results have no benchmark {listed(names, most=5)}", place="--only", next_step=step)
+            raise DataError(
+                f"the results have no benchmark {list_names(names, most=5)}", place="--only", next_step=step
+            )
         return kept
 
     def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
@@ -642,7 +645,7 @@ class _Measurement:
     ) -> tuple[Path, Run]:
         """Execute once. For quantities of the command, execute once for each named benchmark, alone."""
         # Counts depend on the environment's length alone.
-        more = {} if is_exact(workplace.commands.count) else {FILLER_VARIABLE: "x" * filler}
+        more = {} if is_exact_quantity(workplace.commands.count) else {FILLER_VARIABLE: "x" * filler}
         if not names or workplace.commands.count is None:
             place, run = workplace.execute(side.checkout, variables=self._variables(side, names) | more)
             return place, self._asked(run, names) if names else run

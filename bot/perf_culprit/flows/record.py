@@ -14,7 +14,7 @@ from perf_culprit.commands.history_requests import Accept, HistoryAccepted, Hist
 from perf_culprit.commands.judge_requests import Compare, Import, Record
 from perf_culprit.config.reader import with_database
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
+from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, list_names
 from perf_culprit.flows.compare import judge_run
 from perf_culprit.flows.compare_history import compare_with_history, stored_baseline
 from perf_culprit.flows.compared_commits import commits_between
@@ -28,7 +28,7 @@ from perf_culprit.read.results.collect import collect_history
 from perf_culprit.store.branch_files import checked
 from perf_culprit.store.compaction import GitBranchCompaction
 from perf_culprit.store.opening import HistoryPlace, copy_history, only_suite, open_history, prepare_database
-from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.store.protocol import NamedRun, Store
 
 # collect -> history -> detect -> history: store a run with its verdict, or another tool's runs without.
 
@@ -305,7 +305,7 @@ def _named(runs: Sequence[Run], acceptance: Acceptance) -> tuple[Acceptance, ...
     if names and acceptance.benchmark not in names:
         raise UsageError(
             f"the stored runs of suite {acceptance.suite!r} have no benchmark {acceptance.benchmark[:120]!r}",
-            next_step=did_you_mean(acceptance.benchmark, names, otherwise=f"they have {listed([*names], most=10)}"),
+            next_step=did_you_mean(acceptance.benchmark, names, otherwise=f"they have {list_names([*names], most=10)}"),
         )
     return (acceptance,)
 
@@ -316,7 +316,7 @@ def _accepted_name(key: MetricKey, run: Run) -> str:
 
 
 def _runs(stored: Iterable[object]) -> list[Run]:
-    return [entry.run for entry in stored if isinstance(entry, StoredRun)]
+    return [entry.run for entry in stored if isinstance(entry, NamedRun)]
 
 
 # history -> history: between two places, the tables of a database, a branch's weight and its compaction.

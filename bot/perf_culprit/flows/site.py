@@ -22,14 +22,14 @@ from perf_culprit.judge.panel_status import Circumstances, shown_changes, standi
 from perf_culprit.judge.panels import PanelGrowth, StatisticChangedError, environment_of
 from perf_culprit.model.json_files import decode, decode_part, encode, schema_name
 from perf_culprit.model.reason import Reason, SeriesReason, left_out_reasons
-from perf_culprit.model.series import Commit, Dashboard, KeptPanel, Manifest, NamedCulprit, Panel
+from perf_culprit.model.series import Dashboard, KeptPanel, Manifest, Panel, SeriesCommit, SeriesCulprit
 from perf_culprit.progress import doing
 from perf_culprit.say.dashboard import dashboard_files
 from perf_culprit.say.inert import repository_name
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.store.ancestry import line_of
 from perf_culprit.store.opening import OF_SEARCHES, open_history, stored_bisections, suite_names
-from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.store.protocol import NamedRun, Store
 
 MANIFEST: Final = "manifest.json"
 PLOTTING: Final = "plotly.min.js"
@@ -126,7 +126,7 @@ class _Reading:
         growing = {_key(panel.environment): _grown(panel, self._line, unchanged) for panel in earlier}
         doing(f"reading the runs of {len(on_line) - len(unchanged):,} commits")
         for entry in self._history.runs(suite, [commit for commit in on_line if commit not in unchanged]):
-            if not isinstance(entry, StoredRun):
+            if not isinstance(entry, NamedRun):
                 self._unreadable += 1
                 continue
             self.read += 1
@@ -159,10 +159,10 @@ def _grown(panel: Panel, line: Mapping[str, int], commits: Iterable[str]) -> Pan
     return growth
 
 
-def _culprits(history: Store) -> Iterator[NamedCulprit]:
+def _culprits(history: Store) -> Iterator[SeriesCulprit]:
     for bisection in stored_bisections(history):
         for culprit in bisection.search.outcome.culprits if bisection.search.outcome else ():
-            yield NamedCulprit(
+            yield SeriesCulprit(
                 suite=bisection.suite,
                 key=bisection.key,
                 commit=culprit.commit,
@@ -181,7 +181,7 @@ def _dashboard(
     named |= {one.since for one in changes} | {one.culprit.commit for one in changes if one.culprit}
     headlines = git.headlines(repository, sorted(named, key=around.line.__getitem__, reverse=True))
     commits = tuple(
-        Commit(hash=commit, subject=subject, seconds=seconds, tag=tags.get(commit))
+        SeriesCommit(hash=commit, subject=subject, seconds=seconds, tag=tags.get(commit))
         for commit, (seconds, subject) in headlines.items()
     )
     url = git.web_address(repository)

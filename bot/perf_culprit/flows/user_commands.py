@@ -15,7 +15,7 @@ from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace, not_taken
 from perf_culprit.measure.worktree_executor import interleaved
-from perf_culprit.model.count import BENCHMARK, Count, is_built, is_exact, quantity_of
+from perf_culprit.model.count import COMMAND_BENCHMARK, Count, is_built, is_exact_quantity, quantity_of
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.progress import Say
@@ -87,9 +87,11 @@ def with_quantities(workplace: Workplace, runs: Sequence[Run], *, rounds: int, s
     filled = list(runs)
     for quantity in workplace.commands.apart:
         # A resumed run may already have it.
-        if all(MetricKey(BENCHMARK, quantity) in run.keys for run in runs):
+        if all(MetricKey(COMMAND_BENCHMARK, quantity) in run.keys for run in runs):
             continue
-        filled = _with(workplace, filled, quantity, rounds=EXACT_ROUNDS if is_exact(quantity) else rounds, say=say)
+        filled = _with(
+            workplace, filled, quantity, rounds=EXACT_ROUNDS if is_exact_quantity(quantity) else rounds, say=say
+        )
     return filled
 
 

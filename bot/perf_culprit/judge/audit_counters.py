@@ -22,7 +22,7 @@ from perf_culprit.model.detectors import (
     Scale,
 )
 from perf_culprit.model.finding import (
-    QUIET,
+    QUIET_VERDICTS,
     Baseline,
     BaselineSource,
     Finding,
@@ -78,7 +78,7 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
     """The share of counters without an alarm that are called once they are larger by `effect`."""
     tried, detected = 0, 0
     for entry in judged:
-        quiet = [f.key for f in entry.findings if f.verdict in QUIET]
+        quiet = [f.key for f in entry.findings if f.verdict in QUIET_VERDICTS]
         if not quiet:
             continue
         chosen, findings = _enlarged(entry, quiet, judge, effect, rng)

@@ -10,7 +10,7 @@ from perf_culprit.judge.limit_verdict import decide_by_limit
 from perf_culprit.judge.metric_pairs import MetricPair, some_samples
 from perf_culprit.judge.unit_factors import milliseconds_per
 from perf_culprit.judge.verdict import Decided, decide, decide_by_sample, level_of
-from perf_culprit.model.finding import PROVEN, QUIET, Drawn, Evidence, Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Drawn, Evidence, Finding, Level, Severity, Verdict
 from perf_culprit.model.reason import VerdictReason, because
 
 
@@ -86,7 +86,7 @@ def _finding(
 ) -> Finding:
     regressed = decided.verdict is Verdict.REGRESSION
     # Thousands of unchanged metrics need no chart.
-    is_drawn = pair.obstacle is None and decided.verdict not in QUIET
+    is_drawn = pair.obstacle is None and decided.verdict not in QUIET_VERDICTS
     return Finding.judged(
         evidence,
         verdict=decided.verdict,

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit.judge.unit_factors import quantity
-from perf_culprit.model.finding import QUIET, Finding, Level, Severity, SuiteChange, Verdict
+from perf_culprit.model.finding import QUIET_VERDICTS, Finding, Level, Severity, SuiteChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey
@@ -54,7 +54,7 @@ def smallest_detectable(findings: Sequence[Finding]) -> float | None:
 
     Limits and votes exclude no effect of any size, so metrics judged by them do not count here.
     """
-    unchanged = (entry for entry in findings if entry.verdict in QUIET and not entry.is_set_aside)
+    unchanged = (entry for entry in findings if entry.verdict in QUIET_VERDICTS and not entry.is_set_aside)
     return max((entry.detectable_effect for entry in unchanged if entry.detectable_effect is not None), default=None)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import structs
 
 from perf_culprit.arrays import Floats, Integers
-from perf_culprit.errors import UsageError, listed
+from perf_culprit.errors import UsageError, list_names
 from perf_culprit.judge.common_rows import common_rows
 from perf_culprit.judge.counter_load import Load, load_of
 from perf_culprit.judge.metric_pairs import obstacle_of
@@ -106,7 +106,7 @@ def _refuse_several(baseline: Sequence[Run], target: Run) -> None:
     kinds = {frozenset(metric.name for metric in table.metrics) for table in target.counters}
     if before and len(kinds) == 1 and before.isdisjoint(names):
         raise UsageError(
-            f"the target holds {len(names)} tests of the same counters ({listed(names, most=MOST_NAMED)})",
+            f"the target holds {len(names)} tests of the same counters ({list_names(names, most=MOST_NAMED)})",
             next_step="give one of them as the target, and the files of earlier tests as the baseline",
         )
 

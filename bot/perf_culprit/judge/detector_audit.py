@@ -31,7 +31,7 @@ from perf_culprit.judge.trials import (
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import Audit, DetectorAudit, MetricLimit, NoiseSources, TrialKind
 from perf_culprit.model.detectors import BENCHMARK_DETECTORS, DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
-from perf_culprit.model.finding import CALLED, QUIET
+from perf_culprit.model.finding import CALLED_VERDICTS, QUIET_VERDICTS
 from perf_culprit.model.reason import AuditReason, Reason, because
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 from perf_culprit.stats.variance_components import VarianceComponents, variance_components
@@ -117,12 +117,12 @@ def _audit_detector(
 ) -> DetectorAudit:
     alarms = [alarms_of(entry, judge, surely_unchanged=kind is TrialKind.SPLIT_RUNS) for entry in judged]
     recent = judged[len(judged) // 2 :]  # their baselines are the largest
-    quiet = [entry for entry in judged[-1].findings if entry.verdict in QUIET]
+    quiet = [entry for entry in judged[-1].findings if entry.verdict in QUIET_VERDICTS]
     limits = [MetricLimit(key=entry.key, effect=entry.detectable_effect) for entry in quiet]
     return DetectorAudit(
         detector=judge.detector,
         alarms=wrong_runs(alarms),
-        suspicions=wrong_runs(alarms, CALLED),
+        suspicions=wrong_runs(alarms, CALLED_VERDICTS),
         metric_alarms=wrong_metrics(alarms),
         lasting=sum(entry.lasting for entry in alarms),
         unknown=sum(entry.unknown for entry in alarms),

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.model.finding import Interval
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind, reaches
 from perf_culprit.model.run import Metric, MetricKey
 from perf_culprit.model.series import Cell, DeviationMatrix, Level, Outcome, Row, TransientRegression, Version
 from perf_culprit.stats.order_interval import (
@@ -36,7 +36,7 @@ class _Measured:
 
 
 def deviation_matrix(
-    versions: Sequence[Version], *, minimum_effect: float = DEFAULTS[Kind.BENCHMARK]
+    versions: Sequence[Version], *, minimum_effect: float = DEFAULTS[DataKind.BENCHMARK]
 ) -> DeviationMatrix:
     """Compare every metric's consecutive versions, given oldest first. Summaries are skipped."""
     measured: dict[MetricKey, _Measured] = {}

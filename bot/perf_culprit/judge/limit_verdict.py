@@ -20,7 +20,7 @@ from perf_culprit.judge.rule_votes import spans
 from perf_culprit.judge.run_medians import FEW_RUNS
 from perf_culprit.judge.verdict import Decided, level_of
 from perf_culprit.model.detectors import Scale
-from perf_culprit.model.finding import PROVEN, QUIET, Drawn, Evidence, Finding, Level, Verdict
+from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Drawn, Evidence, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
@@ -130,7 +130,7 @@ def counter_findings(
         regressed = decided.verdict is Verdict.REGRESSION
         finding = Finding.judged(
             # A table has thousands of counters: notes on scaling matter only where something changed.
-            structs.replace(entry, notes=()) if decided.verdict in QUIET else entry,
+            structs.replace(entry, notes=()) if decided.verdict in QUIET_VERDICTS else entry,
             verdict=decided.verdict,
             reason=decided.reason,
             level=level_of(decided.worsening, metric) if regressed else Level.NOTE,

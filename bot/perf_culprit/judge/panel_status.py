@@ -13,12 +13,12 @@ from perf_culprit.model.run import MetricKey
 from perf_culprit.model.series import (
     LATELY_RUNS,
     ChangePoint,
-    Commit,
-    NamedCulprit,
     Panel,
     PanelSeries,
+    ReleaseStanding,
+    SeriesCommit,
+    SeriesCulprit,
     ShownChange,
-    Standing,
 )
 
 # A change point is located to within a few runs.
@@ -35,7 +35,7 @@ class Circumstances:
 
     line: Mapping[str, int]
     accepted: Sequence[Acceptance] = ()
-    culprits: Sequence[NamedCulprit] = ()
+    culprits: Sequence[SeriesCulprit] = ()
 
 
 def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[ShownChange]:
@@ -117,9 +117,9 @@ def _acceptance(change: ChangePoint, series: PanelSeries, panel: Panel, around: 
     return None
 
 
-def _culprits(panel: Panel, around: Circumstances) -> dict[MetricKey, dict[int, NamedCulprit]]:
+def _culprits(panel: Panel, around: Circumstances) -> dict[MetricKey, dict[int, SeriesCulprit]]:
     """The culprits that searches of the panel's series named, by metric and by the first run that has their commit."""
-    culprits: dict[MetricKey, dict[int, NamedCulprit]] = {}
+    culprits: dict[MetricKey, dict[int, SeriesCulprit]] = {}
     for one in around.culprits:
         if one.suite == panel.suite and (at := _first_run(panel, around.line, one.commit)) is not None:
             culprits.setdefault(one.key, {}).setdefault(at, one)
@@ -127,10 +127,10 @@ def _culprits(panel: Panel, around: Circumstances) -> dict[MetricKey, dict[int, 
 
 
 def _with_culprits(
-    series: PanelSeries, panel: Panel, culprits: Mapping[int, NamedCulprit]
-) -> list[tuple[ChangePoint, NamedCulprit | None]]:
+    series: PanelSeries, panel: Panel, culprits: Mapping[int, SeriesCulprit]
+) -> list[tuple[ChangePoint, SeriesCulprit | None]]:
     """Pair each change with the nearest culprit that a search of this series named; add those that noise hides."""
-    pairs: list[tuple[ChangePoint, NamedCulprit | None]] = []
+    pairs: list[tuple[ChangePoint, SeriesCulprit | None]] = []
     for change in series.changes:
         near = [at for at in culprits if abs(at - change.index) <= NEAR_RUNS]
         nearest = min(near, key=lambda at: abs(at - change.index), default=None)
@@ -142,7 +142,7 @@ def _with_culprits(
     return sorted(pairs, key=lambda pair: pair[0].index)
 
 
-def _hidden_step(at: int, culprit: NamedCulprit, series: PanelSeries, panel: Panel) -> ChangePoint | None:
+def _hidden_step(at: int, culprit: SeriesCulprit, series: PanelSeries, panel: Panel) -> ChangePoint | None:
     """The step at a culprit, if the runs between the next changes show at least half of it, though not significantly.
 
     Its levels are geometric means, because medians jump between the modes of a machine.
@@ -170,8 +170,8 @@ def _hidden_step(at: int, culprit: NamedCulprit, series: PanelSeries, panel: Pan
 
 
 def standing(
-    panels: Sequence[Panel], changes: Sequence[ShownChange], commits: Sequence[Commit], line: Mapping[str, int]
-) -> Standing:
+    panels: Sequence[Panel], changes: Sequence[ShownChange], commits: Sequence[SeriesCommit], line: Mapping[str, int]
+) -> ReleaseStanding:
     """Status since the newest release before the newest run; accepted changes do not count."""
     newest = min((line[panel.runs[-1].commit] for panel in panels if panel.runs), default=0)
     oldest = max((line[panel.runs[0].commit] for panel in panels if panel.runs), default=-1)
@@ -188,4 +188,4 @@ def standing(
         if (factor - 1.0) * sign > abs(worst):
             worst = factor - 1.0
     judged = sum(bool(series.statistic) and not series.values_lacking for panel in panels for series in panel.series)
-    return Standing(release=release.tag if release else None, judged=judged, worst=worst or None)
+    return ReleaseStanding(release=release.tag if release else None, judged=judged, worst=worst or None)

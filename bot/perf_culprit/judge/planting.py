@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from perf_culprit.judge.metric_pairs import scaled
 from perf_culprit.judge.unit_factors import depends_on_machine
-from perf_culprit.model.accuracy import PLANTED, USUAL, Seen, UnchangedTrials
+from perf_culprit.model.accuracy import PLANTED_CHANGES, USUAL_CHANGE, Seen, UnchangedTrials
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 
 # Trials per effect: of 20, 18 found are nine in ten.
@@ -67,7 +67,10 @@ class Planting:
         """Count the trials that warn without a change, and those that find the usual planted one."""
         warned = sum(bool(self._judged(rounds, number, None, 0.0)) for number in range(TRIALS))
         return UnchangedTrials(
-            trials=TRIALS, warned=warned, planted=USUAL, detected=self.count_found(rounds, self._any(), USUAL)
+            trials=TRIALS,
+            warned=warned,
+            planted=USUAL_CHANGE,
+            detected=self.count_found(rounds, self._any(), USUAL_CHANGE),
         )
 
     def _any(self) -> list[MetricKey]:
@@ -77,14 +80,14 @@ class Planting:
 
     def smallest_found(self, rounds: int, keys: Sequence[MetricKey]) -> float | None:
         """Search by halves: a larger change is found at least as often."""
-        low, high = 0, len(PLANTED)
+        low, high = 0, len(PLANTED_CHANGES)
         while low < high:
             middle = (low + high) // 2
-            if self.count_found(rounds, keys, PLANTED[middle]) >= POWER * TRIALS:
+            if self.count_found(rounds, keys, PLANTED_CHANGES[middle]) >= POWER * TRIALS:
                 high = middle
             else:
                 low = middle + 1
-        return PLANTED[low] if low < len(PLANTED) else None
+        return PLANTED_CHANGES[low] if low < len(PLANTED_CHANGES) else None
 
     def count_found(self, rounds: int, keys: Sequence[MetricKey], effect: float) -> int:
         return sum(key.benchmark in self._judged(rounds, number, key, effect) for number, key in enumerate(keys))

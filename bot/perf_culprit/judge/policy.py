@@ -25,7 +25,7 @@ from perf_culprit.judge.shapes import with_shapes
 from perf_culprit.judge.single_values import single_values
 from perf_culprit.model.detectors import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from perf_culprit.model.finding import (
-    CALLED,
+    CALLED_VERDICTS,
     Acceptance,
     Baseline,
     BaselineSource,
@@ -205,7 +205,7 @@ def _beyond_notes(categories: Sequence[CategoryChange], findings: Sequence[Findi
     beyond = Counter(
         (Remark.CATEGORY_LEFT_BEFORE if inherits and change.is_inherited else Remark.CATEGORY_UNSURE, change.assigned)
         for change, finding in zip(categories, findings, strict=True)
-        if change.beyond is not None and finding.verdict not in CALLED
+        if change.beyond is not None and finding.verdict not in CALLED_VERDICTS
     )
     in_order = sorted(beyond.items(), key=lambda item: item[0][0])
     return [because(code, category=str(name), count=count) for (code, name), count in in_order]

@@ -11,7 +11,15 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.metric_pairs import scaled
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.accuracy import Power, Rate
-from perf_culprit.model.finding import CALLED, PROVEN, QUIET, Baseline, BaselineSource, Finding, Verdict
+from perf_culprit.model.finding import (
+    CALLED_VERDICTS,
+    PROVEN,
+    QUIET_VERDICTS,
+    Baseline,
+    BaselineSource,
+    Finding,
+    Verdict,
+)
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, MetricKey, Run
 from perf_culprit.stats.binomial import share_interval
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
@@ -140,7 +148,7 @@ class Alarms:
 
 def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
     """Classify alarms: one lasts if the following runs, against the same baseline, move the metric the same way."""
-    called = [entry for entry in judged.findings if entry.verdict in CALLED]
+    called = [entry for entry in judged.findings if entry.verdict in CALLED_VERDICTS]
     answered = sum(entry.verdict is not Verdict.UNTESTED for entry in judged.findings)
     if surely_unchanged or not called:
         return Alarms(wrong=tuple(called), judged=answered)
@@ -156,7 +164,7 @@ def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = Fal
 
 def _direction(finding: Finding) -> int:
     """1 if it was called worse, -1 if better, 0 if neither."""
-    if finding.verdict not in CALLED:
+    if finding.verdict not in CALLED_VERDICTS:
         return 0
     return 1 if finding.verdict is Verdict.REGRESSION or finding.looks_worse else -1
 
@@ -181,7 +189,12 @@ def rate(count: int, trials: int) -> Rate:
 
 def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
     """The shares of `draws` in which a metric, worse by each size of PLANTED, is proven so or at least suspected."""
-    quiet = [(entry.trial, finding.key) for entry in judged for finding in entry.findings if finding.verdict in QUIET]
+    quiet = [
+        (entry.trial, finding.key)
+        for entry in judged
+        for finding in entry.findings
+        if finding.verdict in QUIET_VERDICTS
+    ]
     if not quiet:
         return []
     chosen = [quiet[index] for index in rng.integers(0, len(quiet), draws)]

@@ -13,7 +13,7 @@ from perf_culprit.explain.changed_code import is_document_or_test, touched_by_co
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.counted_functions import costly_functions
 from perf_culprit.machine.this_machine import TracePlan
-from perf_culprit.machine.trace_means import PROFILED, trace
+from perf_culprit.machine.trace_means import PROFILED, trace_revisions
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import CulpritDiagnosis
 from perf_culprit.model.call_tree import Scope, Touched, TouchedFunction
@@ -77,7 +77,7 @@ def diagnose_culprit(
             workplace.warm_up(one)
         say(f"profile {commit[:12]} and its parent: about {profiling.budget_s:.0f} s each, and two executions at least")
         with tempfile.TemporaryDirectory(prefix="perf-culprit-culprit-") as folder:
-            traced = trace(
+            traced = trace_revisions(
                 profiling.command or workplace.commands.run,
                 PROFILED if profiling.command else profiling.tool,
                 workplace=workplace,

@@ -32,7 +32,7 @@ FEWEST_EXECUTIONS: Final = 2
 CALLGRIND_TIMES: Final = 50
 PYTHON_MINORS: Final = range(11, 16)
 
-Files = Mapping[str, tuple[Path, ...]]
+_TraceFiles = Mapping[str, tuple[Path, ...]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +40,7 @@ class Traced:
     """`files`: by the commit's name, one or more each; empty if `error` says why nothing was traced."""
 
     by: str
-    files: Files = field(default_factory=dict)
+    files: _TraceFiles = field(default_factory=dict)
     error: BotError | None = None
 
     @property
@@ -79,12 +79,12 @@ class Means:
     """`tools`: the ids of result formats that only this language's tools write, and `words` of its commands."""
 
     title: str
-    record: Callable[[Recording], Files]
+    record: Callable[[Recording], _TraceFiles]
     words: str
     tools: tuple[str, ...] = ()
 
 
-def trace(
+def trace_revisions(
     command: str,
     tool: str,
     *,
@@ -105,9 +105,9 @@ def trace(
         if means is None:
             # A script or a Makefile: its processes show what it runs.
             programs = programs_of(lambda: asked.run(next(iter(commits))))
-            means = means_of(" ".join(programs), tool) or NATIVE
-        if means is NATIVE and not _has_perf():
-            means = COUNTED
+            means = means_of(" ".join(programs), tool) or NATIVE_MEANS
+        if means is NATIVE_MEANS and not _has_perf():
+            means = COUNTED_MEANS
         return Traced(by=means.title, files=means.record(asked))
     except BotError as error:
         return Traced(by="" if means is None else means.title, error=error)
@@ -123,7 +123,7 @@ def means_of(command: str, tool: str) -> Means | None:
 # Python: our tracer, which follows methods level by level.
 
 
-def _by_tracer(asked: Recording) -> Files:
+def _by_tracer(asked: Recording) -> _TraceFiles:
     with reached_python(asked.command) as (command, site):
         traces = trace_commits(
             asked.workplace, asked.commits, plan=asked.plan, say=asked.say, command=command, variables=site
@@ -166,7 +166,7 @@ def _user_site(folder: Path) -> Mapping[str, str]:
 Profiler = Callable[[Recording, str, Path], Path]
 
 
-def in_turn(asked: Recording, profiler: Profiler) -> Files:
+def in_turn(asked: Recording, profiler: Profiler) -> _TraceFiles:
     """Profile all commits alternately, so that all see the same machine conditions."""
     files: dict[str, list[Path]] = {name: [] for name in asked.commits}
     begun = time.monotonic()
@@ -236,7 +236,7 @@ def _native(asked: Recording, name: str, scratch: Path) -> Path:
     return _print(["perf", "script", "--no-inline", "-i", str(data)], scratch / "stacks.perf")
 
 
-def _by_counting(asked: Recording) -> Files:
+def _by_counting(asked: Recording) -> _TraceFiles:
     """Count instructions by function: exact, but so slow that the command has to be short."""
     begun = time.monotonic()
     asked.run(next(iter(asked.commits)))
@@ -282,13 +282,13 @@ def _print(command: Sequence[str], file: Path) -> Path:
     return file
 
 
-PYTHON: Final = Means(
+PYTHON_MEANS: Final = Means(
     title="our tracer for Python",
     record=_by_tracer,
     words=r"python[0-9.]*|pytest|asv|pyperf|tox|nox|uv run",
     tools=("pytest_benchmark", "pytest_benchmark_text", "pyperf", "asv", "asv_text"),
 )
-NATIVE: Final = Means(
+NATIVE_MEANS: Final = Means(
     title="perf",
     record=lambda asked: in_turn(asked, _native),
     words="",
@@ -303,25 +303,27 @@ NATIVE: Final = Means(
         "divan",
     ),
 )
-COUNTED: Final = Means(title="callgrind", record=_by_counting, words="")
-GO: Final = Means(
+COUNTED_MEANS: Final = Means(title="callgrind", record=_by_counting, words="")
+GO_MEANS: Final = Means(
     title="go test -cpuprofile",
     record=lambda asked: in_turn(asked, _go),
     words="go test",
     tools=("go_text", "go_json"),
 )
-NODE: Final = Means(
+NODE_MEANS: Final = Means(
     title="node --cpu-prof",
     record=lambda asked: in_turn(asked, _node),
     words="node|npm|npx|pnpm|yarn|vitest",
     tools=("mitata", "mitata_text", "tinybench", "vitest", "vitest_5_text"),
 )
-JAVA: Final = Means(
+JAVA_MEANS: Final = Means(
     title="Java's Flight Recorder",
     record=lambda asked: in_turn(asked, _java),
     words=r"java|mvn|mvnw|gradle|gradlew",
     tools=("jmh", "jmh_csv"),
 )
 PROFILED: Final = "profile"
-OWN: Final = Means(title="the given profiler", record=lambda asked: in_turn(asked, _own), words="", tools=(PROFILED,))
-MEANS: Final = (OWN, GO, PYTHON, NODE, JAVA, NATIVE)
+GIVEN_PROFILER: Final = Means(
+    title="the given profiler", record=lambda asked: in_turn(asked, _own), words="", tools=(PROFILED,)
+)
+MEANS: Final = (GIVEN_PROFILER, GO_MEANS, PYTHON_MEANS, NODE_MEANS, JAVA_MEANS, NATIVE_MEANS)

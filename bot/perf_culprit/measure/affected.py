@@ -15,7 +15,15 @@ from perf_culprit.commands.measure_requests import Affected
 from perf_culprit.errors import BotError
 from perf_culprit.measure.compiled_graphs import Cargo, Go
 from perf_culprit.measure.npm_workspaces import Npm
-from perf_culprit.measure.package_graphs import Command, Files, Graph, Part, Source, UnknownError, joined
+from perf_culprit.measure.package_graphs import (
+    ChangedFiles,
+    Graph,
+    MeasuredPackage,
+    ShellCommand,
+    Source,
+    UnknownError,
+    join_path,
+)
 from perf_culprit.measure.processes import Log
 from perf_culprit.measure.python_modules import Python
 from perf_culprit.measure.runner import Commands
@@ -45,7 +53,7 @@ _NO_SOURCE: Final = re.compile(
 # Each changed path is searched in the sources.
 MOST_PATHS: Final = 3000
 # What a file of an unexpected form raises: a fork wrote it.
-FAULTS: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
+FORM_FAULTS: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
 ASK_SECONDS: Final = 60.0
 MOST_PRINTED: Final = 64 << 20
 # Manifests, and their lines that describe a package.
@@ -54,7 +62,7 @@ _ABOUT: Final = re.compile(r"(?im)^.*(?:readme|license|description|include|\"fil
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reach:
+class Selection:
     """`why` it is measured, or `why_not`, in words. `arguments`: the packages, if only some are measured."""
 
     why: str | None = None
@@ -72,7 +80,7 @@ def reach(
     build: str | None,
     only: Affected,
     environment: Sequence[str] = (),
-) -> Reach:
+) -> Selection:
     """Find the part of the suite that these commits can affect.
 
     For `benchmarks` and `suites` the language's own tool is asked in a checkout of the head, as the commands would run
@@ -85,7 +93,7 @@ def reach(
     documents = [path for path in paths if _is_document(path)]
     others = [path for path in paths if path not in set(documents)]
     with ExitStack() as stack:
-        files = Files(repository, base, head, ask=_Checkout(repository, head, environment, stack).ask)
+        files = ChangedFiles(repository, base, head, ask=_Checkout(repository, head, environment, stack).ask)
         try:
             _refuse_changes(paths, files)
             if only == "documents":
@@ -93,12 +101,12 @@ def reach(
             can_choose = by_package and AFFECTED.search(run) is not None
             parts = () if only == "documents" else _understood(files, run, build, others=others, can_choose=can_choose)
             if not parts and (why := _named(files, documents, kept, f"{build or ''}\n{run}")):
-                return Reach(why=why)
+                return Selection(why=why)
             reached = {part: why for part in parts if (why := part.why(others, documents, kept))}
         except UnknownError as error:
-            return Reach(why=str(error))
-        except FAULTS as error:
-            return Reach(why=f"a file has an unexpected form ({type(error).__name__})")
+            return Selection(why=str(error))
+        except FORM_FAULTS as error:
+            return Selection(why=f"a file has an unexpected form ({type(error).__name__})")
     left = tuple(part.name for part in parts if part not in reached)
     folders = dict.fromkeys(posixpath.dirname(path) or "." for path in others)
     unreached = Unreached(
@@ -108,15 +116,15 @@ def reach(
         packages=left[:MOST_UNREACHED] if reached else (),
     )
     if not reached:
-        return Reach(why_not=_why_not(parts), unreached=unreached)
+        return Selection(why_not=_why_not(parts), unreached=unreached)
     why = next(iter(reached.values()))
     if not (left and by_package and AFFECTED.search(run)):
-        return Reach(why=why)
+        return Selection(why=why)
     words = (word for part in reached for word in (*part.graph.flag, part.name))
-    return Reach(why=why, unreached=unreached, arguments=shlex.join(words))
+    return Selection(why=why, unreached=unreached, arguments=shlex.join(words))
 
 
-def _why_not(parts: Sequence[Part]) -> str:
+def _why_not(parts: Sequence[MeasuredPackage]) -> str:
     used: dict[Graph, set[str]] = {}
     for part in parts:
         used.setdefault(part.graph, set()).update(part.used)
@@ -132,7 +140,7 @@ def _is_document(path: str) -> bool:
     return bool(SETTINGS.fullmatch(path) or (DOCUMENT.fullmatch(path) and not _INPUTS.search(path)))
 
 
-def _refuse_changes(paths: Sequence[str], files: Files) -> None:
+def _refuse_changes(paths: Sequence[str], files: ChangedFiles) -> None:
     if len(paths) > MOST_PATHS:
         raise UnknownError(f"{len(paths)} files changed")
     for path in paths:
@@ -146,8 +154,8 @@ def _refuse_sources(documents: Sequence[str], others: Sequence[str]) -> None:
 
 
 def _understood(
-    files: Files, run: str, build: str | None, *, others: Sequence[str], can_choose: bool
-) -> tuple[Part, ...]:
+    files: ChangedFiles, run: str, build: str | None, *, others: Sequence[str], can_choose: bool
+) -> tuple[MeasuredPackage, ...]:
     """The parts of the suite; none if the command or a source is not understood and only documents changed.
 
     Only sources of the suite's language belong to a package for certain.
@@ -165,7 +173,7 @@ def _understood(
     return parts
 
 
-def _named(files: Files, documents: Sequence[str], kept: set[str], command: str) -> str | None:
+def _named(files: ChangedFiles, documents: Sequence[str], kept: set[str], command: str) -> str | None:
     """The file that may read a document. It can be any file, since nothing shows what the command starts."""
     paths = [path for path in files.blobs if not _is_document(path)]
     texts = ((path, _ABOUT.sub("", text) if _MANIFESTS.fullmatch(path) else text) for path, text in files.texts(paths))
@@ -226,7 +234,7 @@ _PLAIN: Final = re.compile(r"\w+=(?:[\d.]*|true|false|on|off|yes|no|full|product
 _PYTHON_PATH: Final = re.compile(r"PYTHONPATH=[\w./:-]*")
 
 
-def _parts(files: Files, run: str, build: str | None, *, can_choose: bool) -> Iterator[Part]:
+def _parts(files: ChangedFiles, run: str, build: str | None, *, can_choose: bool) -> Iterator[MeasuredPackage]:
     graphs: dict[type[Graph], Graph] = {}
     started: dict[tuple[Graph, str], str] = {}
     for command in (*_commands(build or "", is_build=True), *_commands(run)):
@@ -244,10 +252,10 @@ def _parts(files: Files, run: str, build: str | None, *, can_choose: bool) -> It
         raise UnknownError("the command starts no benchmark that is here")
     source = Source(path="the command", text=f"{build or ''}\n{run}")
     for (graph, package), folder in started.items():
-        yield Part(graph=graph, package=package, folder=folder, used=graph.used(package), command=source)
+        yield MeasuredPackage(graph=graph, package=package, folder=folder, used=graph.used(package), command=source)
 
 
-def _commands(text: str, *, is_build: bool = False) -> Iterator[Command]:
+def _commands(text: str, *, is_build: bool = False) -> Iterator[ShellCommand]:
     """Yield each command; the placeholder variable has its default."""
     text = AFFECTED.sub(r"\1", text).replace("\\\n", " ").replace("\n", " ; ")
     if re.search(r"[`(){}#]|<|\$(?!PERF_CULPRIT_OUTPUT\b|[ '\"]|$)", text):
@@ -262,11 +270,11 @@ def _commands(text: str, *, is_build: bool = False) -> Iterator[Command]:
                 continue
             given, words = _variables(words)
             if words[:1] == ["cd"]:
-                folder = joined(folder, words[1])
+                folder = join_path(folder, words[1])
                 if len(words[1:]) != 1 or folder.startswith((".", "/", "~", "-")):
                     raise UnknownError("the shell command is not understood")
             elif words:
-                yield Command(words=words, folder=folder, variables=variables | given, is_build=is_build)
+                yield ShellCommand(words=words, folder=folder, variables=variables | given, is_build=is_build)
             else:
                 variables |= given
             words = []

@@ -14,7 +14,7 @@ from perf_culprit import git
 from perf_culprit.model.run import Run
 
 # Patterns of a benchmark's name in results, of files that may contain its function, and of its definition's start.
-KINDS: Final = (
+_NAMING_STYLES: Final = (
     (re.compile(r"(?P<file>[^:\[]+\.py)::(?:[^\[]*::)?(?P<name>\w+)"), r"/{file}$", r"(async )?def {name}\b"),
     (re.compile(r"(?:.*[./])?(?P<name>Benchmark\w+)(?:[/-].*)?$"), r"_test\.go$", r"func {name}\("),
     (re.compile(r"(?P<name>BM_\w+)"), r"\.(cc|cpp|cxx)$", r"\S.*\b{name}\("),
@@ -22,7 +22,7 @@ KINDS: Final = (
 )
 HOLDS_BENCHMARKS: Final = re.compile(rb"^func Benchmark\w*\(|def test_\w+\([^)]*\bbenchmark\b", re.MULTILINE)
 MOST_BYTES: Final = 4 << 20
-DIGITS: Final = 16
+_HASH_DIGITS: Final = 16
 
 
 def with_versions(run: Run, repository: Path, commit: str) -> Run:
@@ -36,14 +36,14 @@ def with_versions(run: Run, repository: Path, commit: str) -> Run:
 @lru_cache(maxsize=10_000)
 def _version(repository: Path, commit: str, name: str) -> str | None:
     """A hash of all functions with that name: results do not always tell which one was measured."""
-    pattern, files, definition = next((kind for kind in KINDS if kind[0].match(name)), KINDS[0])
+    pattern, files, definition = next((kind for kind in _NAMING_STYLES if kind[0].match(name)), _NAMING_STYLES[0])
     if (match := pattern.match(name)) is None:
         return None
     parts = {key: re.escape(part) for key, part in match.groupdict().items()}
     begins = re.compile(r"[ \t]*" + definition.format(**parts))
     texts = _texts(repository, commit, files.format(**parts))
     code = "\n\n".join(one for text in texts for one in _definitions(text.splitlines(), begins))
-    return hashlib.sha256(code.encode(errors="replace")).hexdigest()[:DIGITS] if code else None
+    return hashlib.sha256(code.encode(errors="replace")).hexdigest()[:_HASH_DIGITS] if code else None
 
 
 @lru_cache(maxsize=16)

@@ -9,7 +9,16 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
-from perf_culprit.measure.package_graphs import Command, Files, Graph, Source, UnknownError, deepest, is_inside, joined
+from perf_culprit.measure.package_graphs import (
+    ChangedFiles,
+    Graph,
+    ShellCommand,
+    Source,
+    UnknownError,
+    deepest,
+    is_inside,
+    join_path,
+)
 
 # Programs that may compile or run sources of this repository.
 _RUNNERS: Final = (
@@ -19,7 +28,7 @@ _RUNNERS: Final = (
 )
 
 
-def _answer(files: Files, folder: str, command: str) -> tuple[str, str]:
+def _answer(files: ChangedFiles, folder: str, command: str) -> tuple[str, str]:
     """The folder of the checkout, and what the command printed."""
     text = files.ask(f"pwd -P && cd {shlex.quote(f'./{folder}')} && {command}")
     root, _, answer = text.partition("\n")
@@ -28,7 +37,7 @@ def _answer(files: Files, folder: str, command: str) -> tuple[str, str]:
 
 def _inside(root: str, path: str) -> str | None:
     """The path from the root; None outside."""
-    return joined("", posixpath.relpath(path, root)) if is_inside(path, root) else None
+    return join_path("", posixpath.relpath(path, root)) if is_inside(path, root) else None
 
 
 class Cargo(Graph):
@@ -68,7 +77,7 @@ class Cargo(Graph):
     _FILES: Final = re.compile(r'"([^"\n]*\.rs)"')
     _FOLDERS: Final = re.compile(r'\bpath\s*=\s*"([^"\n]+)"\s*\)?\]')
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: ChangedFiles) -> None:
         super().__init__(files)
         self._manifests = set(files.called("Cargo.toml"))
         self._crates: dict[str, dict[str, Any]] = {}
@@ -102,7 +111,7 @@ class Cargo(Graph):
         replaced = [tomllib.loads(text).get(key, {}) for key in ("patch", "replace")]
         for one in _tables(replaced):
             if "path" in one and top is not None:
-                self._everywhere.add(self._crate(joined(top, one["path"])))
+                self._everywhere.add(self._crate(join_path(top, one["path"])))
         return data, root
 
     def _crate(self, folder: str) -> str:
@@ -112,7 +121,7 @@ class Cargo(Graph):
             raise UnknownError(f"{folder} is not a crate here")
         return folder
 
-    def starts(self, command: Command, *, can_choose: bool) -> Iterable[str]:
+    def starts(self, command: ShellCommand, *, can_choose: bool) -> Iterable[str]:
         words = [word for word in command.words[1:] if not word.startswith("+")]
         words = words[: words.index("--")] if "--" in words else words
         named = []
@@ -227,14 +236,14 @@ class Go(Graph):
         )
     )
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: ChangedFiles) -> None:
         super().__init__(files)
         self._nodes: dict[str, dict[str, Any]] = {}
         self._at: dict[str, set[str]] = {}
         self._folders: dict[str, str] = {}
         self._modules: set[str | None] = set()
 
-    def starts(self, command: Command, *, can_choose: bool) -> Iterable[str]:
+    def starts(self, command: ShellCommand, *, can_choose: bool) -> Iterable[str]:
         passed, places = self._arguments(command.words[2:])
         verb = command.words[1:2]
         if verb not in (["test"], ["build"]) or not all(re.fullmatch(r"[\w./~@-]+", place) for place in places):
@@ -289,7 +298,7 @@ class Go(Graph):
         for path, text in self.files.texts(works):
             at = posixpath.dirname(path)
             if at in self._modules or path.endswith("go.work"):
-                self._modules |= {joined(at, one) for one in re.findall(r"\.{1,2}/[\w./@-]*", text)}
+                self._modules |= {join_path(at, one) for one in re.findall(r"\.{1,2}/[\w./@-]*", text)}
         return named
 
     def _has_benchmarks(self, tests: str) -> bool:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from perf_culprit.measure.package_graphs import (
-    Command,
-    Files,
+    ChangedFiles,
     Graph,
+    ShellCommand,
     UnknownError,
     deepest,
     is_inside,
-    joined,
+    join_path,
 )
 
 MOST_DYNAMIC: Final = 20  # each is searched in the source
@@ -70,7 +70,7 @@ class Npm(Graph):
         ("workspaces", "files", "description", "keywords", "author", "contributors", "repository", "homepage", "bugs")
     )
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: ChangedFiles) -> None:
         super().__init__(files)
         self._manifests: dict[str, dict[str, Any]] = {}
         self._named: dict[str, set[str]] = {}
@@ -86,7 +86,7 @@ class Npm(Graph):
         self._has_hooks: bool | None = None  # whether a command installs and so runs scripts; None: setup may
         self._measured: set[str] = set()  # packages whose tests can be benchmarks
 
-    def starts(self, command: Command, *, can_choose: bool) -> Iterable[str]:  # noqa: ARG002 - it names workspaces
+    def starts(self, command: ShellCommand, *, can_choose: bool) -> Iterable[str]:  # noqa: ARG002 - it names workspaces
         if command.words[1:2] in (["ci"], ["install"]):
             if not all(word.startswith("-") for word in command.words[2:]):
                 raise UnknownError(f"nothing shows what `{' '.join(command.words)}` installs")
@@ -94,7 +94,7 @@ class Npm(Graph):
             return ()
         self._refuse_all(" ".join(command.words))
         values = [self._plain(word) for word in command.words[1:]]
-        places = {place for value in values if (place := joined(command.folder, value)) != command.folder}
+        places = {place for value in values if (place := join_path(command.folder, value)) != command.folder}
         inside = (path for path in self.files.blobs if any(is_inside(path, place) for place in places))
         named = {one for path in inside for one in self.owners(path)} & self._manifests.keys()
         named |= {one for value in values for one in self._named.get(value, ())}
@@ -180,12 +180,12 @@ class Npm(Graph):
         led_to = {*self._named.get(parts[0], ()), *self._named.get("/".join(parts[:2]), ())}
         if "*" in word and "/" in word:
             prefix = word.partition("*")[0].rpartition("/")[0]
-            place = joined(posixpath.dirname(path), prefix)
+            place = join_path(posixpath.dirname(path), prefix)
             if place not in ("", package):
                 led_to |= {at for at in self._manifests if is_inside(at, place)}
         elif "/" in word or is_settings or is_loose:
             for at in {posixpath.dirname(path), package, *([""] if "/" in word else [])} - {path}:
-                place = joined(at, word.lstrip("/"))
+                place = join_path(at, word.lstrip("/"))
                 led_to |= set(self._files(place))
             if is_loose and "/" not in word:
                 led_to |= {at for at in self._manifests if at and posixpath.basename(at) == word}

@@ -27,7 +27,7 @@ _COMMON: Final = re.compile(r"(?:lib|mod|main|index|__init__|doc)\.\w+|package\.
 COMPUTED: Final = re.compile(r"""(?:["'`*}]|%[sdv])\.(\w{1,8})["'`]""")
 # Data that can list files.
 _DATA: Final = re.compile(r"\.(?:jsonc?|ya?ml|toml|ini|cfg|txt|csv)$")
-NOTHING: Final = re.compile("(?!)")
+_NEVER: Final = re.compile("(?!)")
 _EMBEDS: Final = re.compile(r"go:embed|include_dir!|RustEmbed|rust_embed")
 
 
@@ -36,7 +36,7 @@ class UnknownError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
+class ShellCommand:
     """A command of a shell line: where it runs, and the variables that the line sets for it."""
 
     words: Sequence[str]
@@ -48,7 +48,7 @@ class Command:
 Ask = Callable[[str], str]
 
 
-class Files:
+class ChangedFiles:
     """The files of both commits, with the head's text of common ones. `ask` runs a command in the head's checkout."""
 
     def __init__(self, repository: Path, base: str, head: str, *, ask: Ask) -> None:
@@ -64,7 +64,7 @@ class Files:
         targets = zip(links, git.read_blobs(repository, list(links.values())), strict=True)
         others = {entry.path for entry in entries if entry.is_link or not entry.blob}
         # Links, their targets, and submodules.
-        self.links = {joined(posixpath.dirname(path), target.decode(errors="replace")) for path, target in targets}
+        self.links = {join_path(posixpath.dirname(path), target.decode(errors="replace")) for path, target in targets}
         self.links |= others
 
     def contents(self, paths: Iterable[str]) -> list[tuple[str, bytes]]:
@@ -90,7 +90,7 @@ class Files:
         return any(is_inside(path, link) for link in self.links)
 
 
-def joined(folder: str, path: str) -> str:
+def join_path(folder: str, path: str) -> str:
     """The joined path in git's form; empty for the repository itself."""
     whole = posixpath.normpath(posixpath.join(folder, path))
     return "" if whole == "." else whole
@@ -142,7 +142,7 @@ class Source:
     def may_read(self, path: str, *, is_document: bool, is_kept: bool) -> bool:
         """Whether it names the file, or the folder of a document. `is_kept`: the file is in both commits."""
         if not self.is_code:
-            return any(joined(posixpath.dirname(self.path), word) == path for word in _PATH.findall(self.text))
+            return any(join_path(posixpath.dirname(self.path), word) == path for word in _PATH.findall(self.text))
         return self._names(path, is_document=is_document, is_kept=is_kept) or bool(
             posixpath.splitext(path)[1][1:] in self.endings
             or (
@@ -182,23 +182,23 @@ class Graph:
     endings: ClassVar[tuple[str, ...]] = ()
     called: ClassVar[str] = ""  # the packages, and what names them
     flag: ClassVar[tuple[str, ...]] = ()  # before a package on the command line
-    build_files: ClassVar[re.Pattern[str]] = NOTHING  # a build may read the sources that they name
+    build_files: ClassVar[re.Pattern[str]] = _NEVER  # a build may read the sources that they name
     # Code that starts programs, and code with which these may be built from sources of this repository.
-    programs: ClassVar[re.Pattern[str]] = NOTHING
+    programs: ClassVar[re.Pattern[str]] = _NEVER
     runners: ClassVar[tuple[re.Pattern[str], ...]] = ()
     # Code that lists folders, and code that finds the repository's folders.
-    walks: ClassVar[re.Pattern[str]] = NOTHING
-    anchors: ClassVar[re.Pattern[str]] = NOTHING
+    walks: ClassVar[re.Pattern[str]] = _NEVER
+    anchors: ClassVar[re.Pattern[str]] = _NEVER
     # The endings in patterns and computed names of files outside of the package.
     computed: ClassVar[re.Pattern[str]] = COMPUTED
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: ChangedFiles) -> None:
         self.files = files
         self._direct: dict[tuple[str, bool], frozenset[str]] = {}
         self._sources: dict[str, Source] = {}
         self._matches: dict[tuple[str, re.Pattern[str]], bool] = {}
 
-    def starts(self, command: Command, *, can_choose: bool) -> Iterable[str]:
+    def starts(self, command: ShellCommand, *, can_choose: bool) -> Iterable[str]:
         """The packages that a command builds or measures. With `can_choose`, those without benchmarks are left out."""
         raise NotImplementedError
 
@@ -232,7 +232,7 @@ class Graph:
         if missing:
             for path, text in self.texts(missing):
                 is_code = path.endswith(self.endings)
-                computed = self.computed if is_code else NOTHING
+                computed = self.computed if is_code else _NEVER
                 self._sources[path] = Source(path=path, text=text, computed=computed, is_code=is_code)
         return [self._sources[path] for path in paths]
 
@@ -266,7 +266,7 @@ class Graph:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Part:
+class MeasuredPackage:
     """A package that is measured, and all packages that it uses; `command` starts it."""
 
     graph: Graph

@@ -100,7 +100,7 @@ SWEEP_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Process:
+class _Process:
     id: int
     parent: int
     session: int
@@ -142,7 +142,7 @@ def end_escaped() -> tuple[int, int]:
     return len(ended), len(left)
 
 
-def escaped() -> tuple[Process, ...]:
+def escaped() -> tuple[_Process, ...]:
     try:
         # WNOWAIT leaves the exit status of the child to its waiter.
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -159,7 +159,7 @@ def escaped() -> tuple[Process, ...]:
     return tuple(process for process in processes if process.id in ours and process.session != session)
 
 
-def _processes() -> Iterator[Process]:
+def _processes() -> Iterator[_Process]:
     names = os.listdir("/proc")  # noqa: PTH208 - of hundreds, only the names are wanted
     for number in filter(str.isdigit, names):
         try:
@@ -168,7 +168,7 @@ def _processes() -> Iterator[Process]:
                 _, parent, _, session = file.read().rpartition(b")")[2].split(maxsplit=4)[:4]
         except OSError:
             continue
-        yield Process(id=int(number), parent=int(parent), session=int(session))
+        yield _Process(id=int(number), parent=int(parent), session=int(session))
 
 
 # The output of the commands, in one file that can be watched during a run.
@@ -254,7 +254,7 @@ def shown_output(data: bytes) -> str:
 GRACE_SECONDS: Final = 3.0
 POLL_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 1.0
-CHUNK_BYTES: Final = 1 << 16
+_CHUNK_BYTES: Final = 1 << 16
 MAXIMUM_OUTPUT_BYTES: Final = 1 << 30  # the largest JSON file that `collect` reads
 
 
@@ -439,7 +439,7 @@ class _Output:
         for key, _ in ready:
             if key.fileobj == self._end:
                 continue
-            data = os.read(key.fd, CHUNK_BYTES)
+            data = os.read(key.fd, _CHUNK_BYTES)
             if not data:
                 self._selector.unregister(key.fileobj)
                 continue

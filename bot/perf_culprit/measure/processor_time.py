@@ -18,7 +18,7 @@ LOOKING_SHARE: Final = 0.005
 RUNNABLE: Final = b"R"
 # Threads wait for a processor side by side if several could run in most of the time: then no sum of theirs is the wait
 # of the command. Go's threads can for moments, when one hands its work to another.
-MOST: Final = 0.5
+_SIDE_BY_SIDE_SHARE: Final = 0.5
 
 
 class Meter:
@@ -66,7 +66,7 @@ class Meter:
         seconds = time.monotonic() - self._began
         cpu_seconds = max(_seconds_of_children() - self._children, 0.0)
         delay = None
-        if (ran := self._sum(0)) and self._side_by_side <= MOST * seconds:
+        if (ran := self._sum(0)) and self._side_by_side <= _SIDE_BY_SIDE_SHARE * seconds:
             # What ran after the last look at it did not wait then, but waited as long for its processor as before.
             idle = max(seconds - cpu_seconds + self._overlap, 0.0)
             could_run = self._could_run * idle / self._idle if self._idle else 0.0

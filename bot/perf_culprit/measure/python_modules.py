@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from perf_culprit.measure.package_graphs import Command, Files, Graph, UnknownError, is_inside, joined
+from perf_culprit.measure.package_graphs import ChangedFiles, Graph, ShellCommand, UnknownError, is_inside, join_path
 
 
 class Python(Graph):
@@ -21,7 +21,7 @@ class Python(Graph):
         r"(?:.*/)?(?:pyproject\.toml|setup\.(?:py|cfg)|meson\.build|CMakeLists\.txt|asv\.conf\.json)"
     )
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: ChangedFiles) -> None:
         super().__init__(files)
         self._named: dict[str, set[str]] = {}
         self._modules: dict[str, _Module] = {}
@@ -35,13 +35,13 @@ class Python(Graph):
         # Any installed package may import a module of the standard library, and find one in a search folder.
         self._standard = self._named.keys() & sys.stdlib_module_names
 
-    def starts(self, command: Command, *, can_choose: bool) -> Iterable[str]:  # noqa: ARG002 - it names files
+    def starts(self, command: ShellCommand, *, can_choose: bool) -> Iterable[str]:  # noqa: ARG002 - it names files
         words = list(command.words)
         words = words[2:] if words[1:2] == ["-m"] else words[words[0].startswith("python") :]
         if not words:
             raise UnknownError("a program from the standard input is not understood")
         paths = command.variables.get("PYTHONPATH", "").split(":")
-        self._searched |= {joined(command.folder, path) for path in paths}
+        self._searched |= {join_path(command.folder, path) for path in paths}
         is_test = words[0] == "pytest"
         parts = (part for word in words[is_test:] for part in re.split(r"[=\s]", word.partition("::")[0]))
         names = [name for part in parts for name in (part, part[2:])]
@@ -62,7 +62,7 @@ class Python(Graph):
 
     def _at(self, name: str, folder: str) -> Iterator[str]:
         """The modules that a file, a folder or a dotted name on a command line means."""
-        place = joined(folder, name)
+        place = join_path(folder, name)
         if name and place:
             yield from (one for one in self.files.blobs if one.endswith(".py") and is_inside(one, place))
         yield from self._loaded(name)
@@ -80,7 +80,7 @@ class Python(Graph):
             if re.search(rf'"(?:build|install|uninstall)_command"\s*:(?!{usual})', text):
                 raise UnknownError("a command of asv.conf.json is not understood")
             match = re.search(r'"benchmark_dir"\s*:\s*"([^"]+)', text)
-            yield joined(at, match[1] if match else "benchmarks")
+            yield join_path(at, match[1] if match else "benchmarks")
 
     def _backends(self) -> Iterator[str]:
         """The modules of build backends that are in the repository."""
@@ -88,7 +88,7 @@ class Python(Graph):
             system = tomllib.loads(text).get("build-system", {})
             for folder in system.get("backend-path", ()):
                 yield from (
-                    one for one in self.files.blobs if one.endswith(".py") and is_inside(one, joined(at, folder))
+                    one for one in self.files.blobs if one.endswith(".py") and is_inside(one, join_path(at, folder))
                 )
 
     def _plugins(self) -> Iterator[str]:

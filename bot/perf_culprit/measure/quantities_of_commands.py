@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from perf_culprit.model.count import BENCHMARK, Count
+from perf_culprit.model.count import COMMAND_BENCHMARK, Count
 from perf_culprit.model.counted_metric import metric_of
 from perf_culprit.model.run import TIME, Benchmark, Direction, Execution, Metric
 from perf_culprit.python_child import python
@@ -27,7 +27,7 @@ from perf_culprit.python_child import python
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Method:
+class CountingMethod:
     """`command` starts with the program; `{logs}` is the folder of its logs.
 
     `total` finds the numbers of a process in its log; `joined` combines those of all processes.
@@ -57,40 +57,40 @@ open(sys.argv[1], "w").write(f"peak: {{peak * {1 if sys.platform == "darwin" els
 sys.exit(int(sys.argv[2]))
 """
 _KEEPING_MEMORY: Final = f'log=$1; shift; "$@"; exec {shlex.join(python("-I", "-S", "-c", _SAY_MEMORY))} "$log" "$?"'
-METHODS: Final[Mapping[str, Method]] = {
-    Count.INSTRUCTIONS: Method(
+METHODS: Final[Mapping[str, CountingMethod]] = {
+    Count.INSTRUCTIONS: CountingMethod(
         command=(*_VALGRIND, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"),
         total=re.compile(r"==\d+== I +refs: +([\d,]+)"),
     ),
-    Count.INSTRUCTIONS_U: Method(
+    Count.INSTRUCTIONS_U: CountingMethod(
         command=("perf", "stat", "-x;", "-e", "instructions:u", "-o", "{logs}/perf.log", "--"),
         total=re.compile(r"^(\d+);[^;]*;instructions:u", re.MULTILINE),
     ),
-    Count.ALLOCATIONS: Method(
+    Count.ALLOCATIONS: CountingMethod(
         command=_HEAP,
         total=re.compile(r"==\d+== Total: +[\d,]+ bytes in ([\d,]+) blocks"),
         environment=_EVERY_OBJECT,
     ),
-    Count.ALLOCATED_BYTES: Method(
+    Count.ALLOCATED_BYTES: CountingMethod(
         command=_HEAP,
         total=re.compile(r"==\d+== Total: +([\d,]+) bytes in"),
         environment=_EVERY_OBJECT,
     ),
-    Count.PEAK_HEAP: Method(
+    Count.PEAK_HEAP: CountingMethod(
         command=_HEAP,
         total=re.compile(r"==\d+== At t-gmax: +([\d,]+) bytes in"),
         joined=max,
         environment=_EVERY_OBJECT,
     ),
-    Count.SYSTEM_CALLS: Method(
+    Count.SYSTEM_CALLS: CountingMethod(
         command=("strace", "-f", "-c", "-o", "{logs}/strace.log"),
         total=re.compile(r"^100\.00 +[\d.]+ +\d+ +(\d+)(?: +\d+)? +total", re.MULTILINE),
     ),
-    Count.IO_BYTES: Method(
+    Count.IO_BYTES: CountingMethod(
         command=("sh", "-c", _KEEPING_IO, "sh", "{logs}/io.log"),
         total=re.compile(r"^[rw]char: (\d+)", re.MULTILINE),
     ),
-    Count.PEAK_MEMORY: Method(
+    Count.PEAK_MEMORY: CountingMethod(
         command=("sh", "-c", _KEEPING_MEMORY, "sh", "{logs}/memory.log"),
         total=re.compile(r"peak: (\d+)"),
         joined=max,
@@ -145,7 +145,7 @@ def counted_command(command: str, counter: tuple[str, ...], logs: Path, *, fixed
     return shlex.join([*(_fixed_layout() if fixed else ()), *words, "sh", "-e", "-c", command])
 
 
-def counted(quantity: str, logs: Path) -> Benchmark | None:
+def sum_of_processes(quantity: str, logs: Path) -> Benchmark | None:
     """The combined number of all processes; None if no process left a number."""
     method = METHODS[quantity]
     texts = [log.read_text(errors="replace") for log in sorted(logs.iterdir())]
@@ -156,13 +156,13 @@ def counted(quantity: str, logs: Path) -> Benchmark | None:
 
 
 def taken(quantity: str, value: float) -> Benchmark:
-    return Benchmark.of(name=BENCHMARK, metric=metric_of(quantity), samples=(float(value),))
+    return Benchmark.of(name=COMMAND_BENCHMARK, metric=metric_of(quantity), samples=(float(value),))
 
 
 def times(execution: Execution) -> tuple[Benchmark, ...]:
     """Both times of the command: the processor's, and by the clock, which is judged if the command waits."""
     wall = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
-    by_clock = Benchmark.of(name=BENCHMARK, metric=wall, samples=(execution.seconds,))
+    by_clock = Benchmark.of(name=COMMAND_BENCHMARK, metric=wall, samples=(execution.seconds,))
     return taken(Count.CPU_TIME, execution.cpu_seconds), by_clock
 
 

@@ -14,8 +14,8 @@ from perf_culprit.measure.quantities_of_commands import (
     FIXED,
     METHODS,
     WeighingError,
-    counted,
     counted_command,
+    sum_of_processes,
     taken,
     weigh,
 )
@@ -147,7 +147,7 @@ def _is_passed(name: str) -> bool:
 # Run the user's commands on one worktree: their environment, and the reasons of failures.
 
 # Plain numbers have no name, so their benchmark has the name of this file.
-RESULT_NAME: Final = "result"
+_RESULT_NAME: Final = "result"
 LOGS: Final = "counts"
 # A hint for programs that are no benchmarks.
 HINT: Final = "; `--metric instructions` measures a command that prints none"
@@ -221,7 +221,7 @@ class Runner:
                 step = f"name files that the build or the run writes, from the top of the checkout: {SIZE}dist/*.whl"
                 place = f"commit {short(commit)}"
                 raise ExecutionError(FailureKind.MISSING, str(error), place=place, next_step=step) from None
-        benchmark = counted(quantity, folder / LOGS)
+        benchmark = sum_of_processes(quantity, folder / LOGS)
         if benchmark is None:
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, "left no count")
         return benchmark
@@ -272,7 +272,7 @@ class Runner:
         self, command: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]
     ) -> tuple[Path, str | None]:
         """Run the command; return its result, and why it failed."""
-        written, printed = folder / RESULT_NAME, folder / "standard-output" / RESULT_NAME
+        written, printed = folder / _RESULT_NAME, folder / "standard-output" / _RESULT_NAME
         printed.parent.mkdir()
         self._log.begin(f"{short(commit)}: run")
         meter = Meter()

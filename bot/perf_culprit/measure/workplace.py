@@ -207,10 +207,10 @@ def remove_folder(path: Path) -> None:
 # Build and execute commits in a temporary folder that is removed afterwards, with all its content.
 
 # perf takes files below /tmp/perf-… for tables of compiled code, and shows no symbols of a program there.
-FOLDER_PREFIX: Final = "culprit-measure-"
+MEASURE_FOLDER_PREFIX: Final = "culprit-measure-"
 LOCK_NAME: Final = "in-use"
 
-Reader = Callable[[Path], Run]
+_RunReader = Callable[[Path], Run]
 
 
 BY_CLOCK: Final = "cpu-time: the tool repeats its work by the clock, so only its own times tell something"
@@ -227,7 +227,7 @@ class Workplace:
     """
 
     def __init__(
-        self, trees: Trees, runner: Runner, folder: Path, *, read: Reader, is_by_clock: Callable[[Path], bool]
+        self, trees: Trees, runner: Runner, folder: Path, *, read: _RunReader, is_by_clock: Callable[[Path], bool]
     ) -> None:
         self._trees = trees
         self._runner = runner
@@ -349,7 +349,7 @@ def open_workplace(
     repository: Path,
     *,
     commands: Commands,
-    read: Reader,
+    read: _RunReader,
     log: Log,
     cache: Path | None = None,
     environ: Mapping[str, str] | None = None,
@@ -357,7 +357,7 @@ def open_workplace(
 ) -> Iterator[Workplace]:
     """A workplace. On exit its folder and worktrees are always removed; so are those of killed workplaces."""
     remove_abandoned(repository)
-    folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX)).resolve()
+    folder = Path(tempfile.mkdtemp(prefix=MEASURE_FOLDER_PREFIX)).resolve()
     try:
         with (folder / LOCK_NAME).open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -384,9 +384,11 @@ def remove_abandoned(repository: Path) -> None:
     A benchmark that still runs there would disturb the measurement.
     """
     for own, path in git.half_made_worktrees(repository).items():
-        if path.parent.name.startswith(FOLDER_PREFIX) and _is_removed(path.parent):
+        if path.parent.name.startswith(MEASURE_FOLDER_PREFIX) and _is_removed(path.parent):
             remove_folder(own)
-    folders = {path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(FOLDER_PREFIX)}
+    folders = {
+        path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(MEASURE_FOLDER_PREFIX)
+    }
     for folder in filter(_is_removed, sorted(folders)):
         # One by one: `git worktree prune` also removes what another process begins to add, and nothing that is locked.
         for path in git.worktrees(repository):

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from statistics import median
 from typing import Final, TypeVar
 
-from perf_culprit.errors import DataError, UsageError, listed
+from perf_culprit.errors import DataError, UsageError, list_names
 from perf_culprit.measure.processes import shown_output
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, ExecutionError, short
 from perf_culprit.measure.workplace import Workplace
@@ -18,10 +18,10 @@ from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run
 
 # The order of executions.
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def interleaved(sides: Sequence[T], *, rounds: int) -> Iterator[tuple[int, T]]:
+def interleaved(sides: Sequence[_T], *, rounds: int) -> Iterator[tuple[int, _T]]:
     """Yield (round, side): A B B A, A B B A, …; a steady drift affects all sides equally. Rounds count from 1."""
     for number in range(1, rounds + 1):
         for side in (*sides, *reversed(sides)):
@@ -33,7 +33,7 @@ def interleaved(sides: Sequence[T], *, rounds: int) -> Iterator[tuple[int, T]]:
 LONGEST_FILLER: Final = 4096
 
 
-def drawn_round(sides: Sequence[T], *, seed: int, number: int) -> Iterator[tuple[T, int]]:
+def drawn_round(sides: Sequence[_T], *, seed: int, number: int) -> Iterator[tuple[_T, int]]:
     """Yield each execution's side and the length of its filler: A B B A or B A A B, and both halves have one length.
 
     So neither a drift nor the place of the stack prefers a side, and nothing that the sides do can follow the order.
@@ -47,7 +47,7 @@ def drawn_round(sides: Sequence[T], *, seed: int, number: int) -> Iterator[tuple
 
 # The choice of the metric and benchmark to follow through the commits.
 
-LISTED: Final = 20
+_LISTED: Final = 20
 
 
 def require_benchmark(run: Run, *, benchmark: str | None, metric: str | None, end: str) -> None:
@@ -126,7 +126,7 @@ def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[Metri
 
 
 def _named(keys: Sequence[MetricKey]) -> str:
-    return listed([shown_key(key) for key in keys], most=LISTED)
+    return list_names([shown_key(key) for key in keys], most=_LISTED)
 
 
 def shown_key(key: MetricKey) -> str:

@@ -38,8 +38,8 @@ class Foresight:
 # How detectors perform on a history: how often they raise a false alarm, and what they would have detected.
 
 # Runs that differ by less than this share of what samples do count as equal: no number of samples is enough.
-LEAST_SHARE: Final = 0.02
-POWER: Final = 0.9
+_LEAST_SHARE: Final = 0.02
+_POWER: Final = 0.9
 
 
 def enough_samples(samples: float, *, of: float) -> int | None:
@@ -47,7 +47,7 @@ def enough_samples(samples: float, *, of: float) -> int | None:
 
     Then the error of the mean is half of `of`, the standard deviation between runs. `samples`: that between samples.
     """
-    return math.ceil((2 * samples / of) ** 2) if of > samples * LEAST_SHARE else None
+    return math.ceil((2 * samples / of) ** 2) if of > samples * _LEAST_SHARE else None
 
 
 class TrialKind(StrEnum):
@@ -108,7 +108,7 @@ class DetectorAudit:
     @property
     def detectable_effect(self) -> float | None:
         """The smallest injected change that was suspected in 90% of the trials."""
-        return next((one.effect for one in self.power if one.suspected >= POWER), None)
+        return next((one.effect for one in self.power if one.suspected >= _POWER), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -211,9 +211,9 @@ class Audit:
 
 # What a measurement of a commit against itself promises, before anything is committed.
 
-PLANTED: Final = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
-USUAL: Final = 0.1  # the one that a summary plants
-LARGEST_PLANTED: Final = PLANTED[-1]
+PLANTED_CHANGES: Final = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+USUAL_CHANGE: Final = 0.1  # the one that a summary plants
+LARGEST_PLANTED: Final = PLANTED_CHANGES[-1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -263,4 +263,4 @@ class Qualification:
     @property
     def sees_usual(self) -> bool:
         """Whether the usual planted change is suspected in nine of ten trials."""
-        return any(one.typical is not None and one.typical <= USUAL for one in self.seen)
+        return any(one.typical is not None and one.typical <= USUAL_CHANGE for one in self.seen)

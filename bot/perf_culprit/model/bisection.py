@@ -9,7 +9,7 @@ import msgspec
 
 from perf_culprit.model.call_tree import TouchedFunction
 from perf_culprit.model.finding import Interval
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.report import ComparedSuspect, TreeComparison
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
@@ -95,7 +95,7 @@ class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     engine: Engine = Engine.BAYES
     direction: Direction = Direction.LOWER_IS_BETTER
     sought: Sought = Sought.ANY
-    minimum_effect: float = DEFAULTS[Kind.SEARCHED_TIME]
+    minimum_effect: float = DEFAULTS[DataKind.SEARCHED_TIME]
     budget_executions: int = 400
     stop: float = 0.99
     suspects_per_round: int = 2
@@ -109,7 +109,7 @@ class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     @property
     def counts(self) -> bool:
         """Whether the search is by counts, not times: nearly the same number at every execution of a commit."""
-        return self.minimum_effect > DEFAULTS[Kind.SEARCHED_TIME]
+        return self.minimum_effect > DEFAULTS[DataKind.SEARCHED_TIME]
 
 
 class Purpose(StrEnum):

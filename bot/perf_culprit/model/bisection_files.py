@@ -23,7 +23,7 @@ from perf_culprit.model.bisection import (
     Suspect,
 )
 from perf_culprit.model.dispatch import MOST_FOLLOWED, Bisection, BisectJob, BisectJobResult, BisectRequest
-from perf_culprit.model.json_files import decode, encode, written
+from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import Sentence
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
 
@@ -42,21 +42,21 @@ LONGEST_JOB_SECONDS: Final = 5 * 86_400.0
 # Every real time, size or rate in any unit lies within these limits; values beyond distort the search's arithmetic.
 LEAST_VALUE: Final = 1e-18
 LARGEST_VALUE: Final = 1e18
-UPLOAD: Final = "upload what bisect-job wrote"
+_UPLOAD_STEP: Final = "upload what bisect-job wrote"
 
-Name = Annotated[str, Meta(min_length=1, max_length=100)]
+_Name = Annotated[str, Meta(min_length=1, max_length=100)]
 Value = Annotated[float, Meta(gt=LEAST_VALUE, lt=LARGEST_VALUE)]
 
 
 class JobRound(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One round. A commit has the numbers of its one execution, or a failure, or neither if it was not reached."""
 
-    job_id: Name = msgspec.field(name="id")
+    job_id: _Name = msgspec.field(name="id")
     values: Annotated[
-        dict[Name, Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_VALUES)]],
+        dict[_Name, Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_VALUES)]],
         Meta(max_length=MOST_COMMITS),
     ] = msgspec.field(default_factory=dict)
-    failures: Annotated[dict[Name, Failure], Meta(max_length=MOST_COMMITS)] = msgspec.field(default_factory=dict)
+    failures: Annotated[dict[_Name, Failure], Meta(max_length=MOST_COMMITS)] = msgspec.field(default_factory=dict)
 
 
 class BisectJobFile(
@@ -74,20 +74,20 @@ class BisectJobFile(
     commit.
     """
 
-    version: Literal[1] = written(1)
-    bisection: Name
-    dispatch: Name
-    job: Name
+    version: Literal[1] = explicit_default(1)
+    bisection: _Name
+    dispatch: _Name
+    job: _Name
     rounds: Annotated[tuple[JobRound, ...], Meta(max_length=MOST_ROUNDS)]
-    environment: Annotated[dict[Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=MOST_COMPONENTS)] = (
+    environment: Annotated[dict[_Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=MOST_COMPONENTS)] = (
         msgspec.field(default_factory=dict)
     )
     elapsed_seconds: Annotated[float, Meta(ge=0, le=LONGEST_JOB_SECONDS)] | None = None
     followed: Annotated[
         dict[
-            Name,
+            _Name,
             Annotated[
-                dict[Name, Annotated[tuple[Value | None, ...], Meta(max_length=MOST_FOLLOWED)]],
+                dict[_Name, Annotated[tuple[Value | None, ...], Meta(max_length=MOST_FOLLOWED)]],
                 Meta(max_length=MOST_COMMITS),
             ],
         ],
@@ -110,11 +110,11 @@ def _job_round(result: Result) -> JobRound:
 def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
     """The result in `data`; a DataError if it is invalid, too large or contains an entry twice."""
     if len(data) > MOST_RESULT_BYTES:
-        raise DataError(f"is larger than {MOST_RESULT_BYTES:,} bytes", place=place, next_step=UPLOAD)
+        raise DataError(f"is larger than {MOST_RESULT_BYTES:,} bytes", place=place, next_step=_UPLOAD_STEP)
     file = decode(BisectJobFile, data, place=place)
     fault = next(_job_faults(file), None)
     if fault is not None:
-        raise DataError(fault, place=place, next_step=UPLOAD)
+        raise DataError(fault, place=place, next_step=_UPLOAD_STEP)
     held = structs.asdict(file) | {"rounds": tuple(Result(**structs.asdict(one)) for one in file.rounds)}
     del held["version"]
     return BisectJobResult(**held)
@@ -153,7 +153,7 @@ class BisectRequestFile(
 ):
     """A dispatch's request to its jobs. Its commands come from the default branch's configuration."""
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     request: BisectRequest
 
 
@@ -191,7 +191,7 @@ class BisectSession(
     versions wrote neither.
     """
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     run: str
     build: str | None
     key: MetricKey
@@ -251,7 +251,7 @@ class StoredBisection(
 ):
     """A bisection on the history branch, recognized by its `format` and `version`."""
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     bisection: Bisection
 
 
@@ -325,7 +325,7 @@ class BisectionFile(
     measured. In a search for a rate, `rates` are those of both ends, and `visible_effect` is a difference of rates.
     """
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     kind: OutcomeKind = msgspec.field(name="outcome")
     definite: bool
     reason: str

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import structs
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, written
+from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, explicit_default
 from perf_culprit.model.reason import Reason
 
 # The content of a profile or trace of one revision: a tree of call paths with the times measured on each.
@@ -19,8 +19,8 @@ MOST_NODES: Final = 1_000_000
 MOST_REPETITIONS: Final = 10_000
 
 # Some decades of milliseconds and more instructions than they hold: no measurement is larger, and sums stay finite.
-Amount = Annotated[float, msgspec.Meta(ge=0, le=1e24)]
-Name = Annotated[str, msgspec.Meta(max_length=10_000)]
+_Amount = Annotated[float, msgspec.Meta(ge=0, le=1e24)]
+_Name = Annotated[str, msgspec.Meta(max_length=10_000)]
 
 
 class ProfileNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -32,12 +32,12 @@ class ProfileNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     and `line` are the place of the method's definition, as the source wrote it.
     """
 
-    method: Name
+    method: _Name
     parent: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    elapsed_ms: tuple[Amount, ...] = msgspec.field(name="elapsed")
-    self_ms: tuple[Amount, ...] = msgspec.field(name="self")
-    calls: Amount | None = None
-    file: Name | None = None
+    elapsed_ms: tuple[_Amount, ...] = msgspec.field(name="elapsed")
+    self_ms: tuple[_Amount, ...] = msgspec.field(name="self")
+    calls: _Amount | None = None
+    file: _Name | None = None
     line: Annotated[int, msgspec.Meta(ge=0, le=2**31)] | None = None
 
 
@@ -58,13 +58,13 @@ class Profile(
     empty if stacks were not sampled or their times are unknown.
     """
 
-    version: Literal[1] = written(1)
-    service: Name
+    version: Literal[1] = explicit_default(1)
+    service: _Name
     unit: Annotated[str, msgspec.Meta(max_length=100)] = "ms"
     repetitions: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPETITIONS)]
     nodes: Annotated[tuple[ProfileNode, ...], msgspec.Meta(max_length=MOST_NODES)]
     are_calls: bool = False
-    samples: tuple[Amount, ...] = ()
+    samples: tuple[_Amount, ...] = ()
 
 
 def decode_profile(data: bytes, *, place: str) -> Profile:
@@ -308,7 +308,7 @@ class Diagnosis(
     the requested method, over all services.
     """
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     fluctuation_weight: float
     minimum_self_ms: float
     suspects: tuple[MethodSuspect, ...]

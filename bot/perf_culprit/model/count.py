@@ -13,7 +13,7 @@ from perf_culprit.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from perf_culprit.model.run import Metric
 
-BENCHMARK: Final = "command"  # the benchmark of every quantity: the whole command
+COMMAND_BENCHMARK: Final = "command"  # the benchmark of every quantity: the whole command
 AUTO: Final = "auto"  # as a metric: by time, then by instructions, confirmed by time
 SIZE: Final = "size:"
 # Whether a command fails, for a search of the rate of failures: a quantity that no metric names.
@@ -37,7 +37,7 @@ class Count(StrEnum):
     CPU_TIME = "cpu-time"
 
 
-EXACT: Final = frozenset(Count) - {Count.PEAK_MEMORY, Count.BUILD_TIME, Count.CPU_TIME}
+_EXACT: Final = frozenset(Count) - {Count.PEAK_MEMORY, Count.BUILD_TIME, Count.CPU_TIME}
 
 
 def as_quantity(text: str) -> str:
@@ -64,19 +64,19 @@ def is_built(quantity: str | None) -> bool:
     return quantity is not None and (quantity == Count.BUILD_TIME or quantity.startswith(SIZE))
 
 
-def is_exact(quantity: str | None) -> bool:
+def is_exact_quantity(quantity: str | None) -> bool:
     """Whether the quantity is so exact that one execution suffices; None is a tool's own metric."""
-    return quantity is not None and (quantity in EXACT or quantity.startswith(SIZE))
+    return quantity is not None and (quantity in _EXACT or quantity.startswith(SIZE))
 
 
 def is_count(metric: "Metric") -> bool:
     """Whether numbers of this metric were counted or weighed, by us or by a tool that uses the same name."""
-    return is_exact(metric.name)
+    return is_exact_quantity(metric.name)
 
 
 def quantity_of(metric: str | None, *, benchmark: str | None = None, tool: str = "auto") -> str | None:
     """The quantity that a metric's name requests; None with a benchmark or a tool, whose own metric it then is."""
-    if metric is None or benchmark not in (None, BENCHMARK) or tool != "auto":
+    if metric is None or benchmark not in (None, COMMAND_BENCHMARK) or tool != "auto":
         return None
     if metric not in frozenset(Count) and not metric.startswith(SIZE):
         return None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from perf_culprit.model.count import BENCHMARK, FAILURES, Count
+from perf_culprit.model.count import COMMAND_BENCHMARK, FAILURES, Count
 from perf_culprit.model.run import TIME, Direction, Metric, MetricKey
 
 UNITS: Final[Mapping[str, str]] = MappingProxyType(
@@ -25,7 +25,7 @@ def metric_of(quantity: str) -> Metric:
 
 
 def key_of(quantity: str) -> MetricKey:
-    return MetricKey(BENCHMARK, quantity)
+    return MetricKey(COMMAND_BENCHMARK, quantity)
 
 
 def timed_quantity(key: MetricKey) -> str | None:

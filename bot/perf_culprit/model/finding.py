@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.detectors import SCALES, Scale
-from perf_culprit.model.json_files import decode, encode, written
+from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import Reason, Untested, VerdictReason
 from perf_culprit.model.run import (
     FULL_HASH_PATTERN,
@@ -109,7 +109,7 @@ class Acceptance(
     that commit is not on the default branch. `changes` are the differences measured at the commit, if there are any.
     """
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     suite: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
     benchmark: Annotated[str, msgspec.Meta(min_length=1, max_length=BENCHMARK_LIMIT)] | None
     commit: Annotated[str, msgspec.Meta(pattern=f"^{FULL_HASH_PATTERN}$")]
@@ -156,9 +156,9 @@ class Verdict(StrEnum):
     UNTESTED = "untested"
 
 
-QUIET: Final = frozenset({Verdict.UNCHANGED, Verdict.NOT_SEEN})
+QUIET_VERDICTS: Final = frozenset({Verdict.UNCHANGED, Verdict.NOT_SEEN})
 PROVEN: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
-CALLED: Final = PROVEN | {Verdict.SUSPECTED}
+CALLED_VERDICTS: Final = PROVEN | {Verdict.SUSPECTED}
 
 
 class Severity(StrEnum):

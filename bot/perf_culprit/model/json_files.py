@@ -13,7 +13,7 @@ from msgspec import structs
 from perf_culprit.errors import DataError, NewerVersionError
 from perf_culprit.model.reason import Reason, Sentence, no_sentence
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Noun = TypeVar("Noun", bound=msgspec.Struct)
 FORMAT_TAG: Final = "perf-culprit-"
 SHOWN_CHARACTERS: Final = 300
@@ -21,7 +21,7 @@ _BEGINNING: Final = 16
 WRITE_AGAIN: Final = "write the file again with this version of perf-culprit"
 
 
-def written(value: Any) -> Any:
+def explicit_default(value: Any) -> Any:
     """A default that is written nevertheless, so that readers of the file need not know it."""
     return msgspec.field(default_factory=lambda: value)
 
@@ -90,7 +90,7 @@ def decode(
     return noun
 
 
-def decode_part(kind: type[T], data: bytes, *, place: str, what: str) -> T:
+def decode_part(kind: type[_T], data: bytes, *, place: str, what: str) -> _T:
     """Decode a part of a file, described by `what`; errors as in `decode`."""
     try:
         return msgspec.json.decode(data, type=kind)

@@ -60,7 +60,7 @@ NEEDED: Final[Mapping[Role, tuple[Permission, ...]]] = {
     Role.NONE: (),
 }
 # The permissions that an automatic search needs in the job that records (docs/tracking-issues.md).
-AUTOMATIC: Final = (Permission.ACTIONS, Permission.PULL_REQUESTS)
+SEARCH_PERMISSIONS: Final = (Permission.ACTIONS, Permission.PULL_REQUESTS)
 
 
 # GitHub's message for a run that a workflow execution protection forbids.

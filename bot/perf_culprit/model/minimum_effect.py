@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class Kind(StrEnum):
+class DataKind(StrEnum):
     """The kind of data that is judged. Each kind has its own noise, and so its own default."""
 
     BENCHMARK = "benchmark"
@@ -24,8 +24,14 @@ class Kind(StrEnum):
 # steps that experts labelled are smaller than the 5% of comparisons (docs/detectors/change-point.md). Below 0.5% of a
 # count, a different path of a worktree or a longer file is a change, too. Many calls make tiny effects significant, so
 # call trees need a minimum effect. A search by time is for one change, and nobody measures less than 0.05%.
-DEFAULTS: Final[Mapping[Kind, float]] = MappingProxyType(
-    {Kind.BENCHMARK: 0.05, Kind.SERIES: 0.01, Kind.COUNT: 0.005, Kind.CALL_TREE: 0.01, Kind.SEARCHED_TIME: 0.0005}
+DEFAULTS: Final[Mapping[DataKind, float]] = MappingProxyType(
+    {
+        DataKind.BENCHMARK: 0.05,
+        DataKind.SERIES: 0.01,
+        DataKind.COUNT: 0.005,
+        DataKind.CALL_TREE: 0.01,
+        DataKind.SEARCHED_TIME: 0.0005,
+    }
 )
 
 

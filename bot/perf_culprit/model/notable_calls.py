@@ -12,7 +12,7 @@ MOST_NODES: Final = 12
 WAY: Final = 4
 # For methods in one revision only: at a higher q-value the other's samples may lack them by chance.
 ONE_SIDED: Final = 0.05
-FIRST: Final = 2  # the mark of the first suspect
+FIRST_MARK: Final = 2  # the mark of the first suspect
 _SLOW: Final = (NodeState.SLOWER, NodeState.ADDED)
 
 
@@ -23,7 +23,7 @@ def shown_suspects(comparison: TreeComparison) -> tuple[ComparedSuspect, ...]:
 
 def marked(comparison: TreeComparison) -> dict[str, int]:
     """Map suspects to marks, in order: FIRST for the first one, 1 for the others."""
-    return {one.method: 1 if place else FIRST for place, one in enumerate(shown_suspects(comparison))}
+    return {one.method: 1 if place else FIRST_MARK for place, one in enumerate(shown_suspects(comparison))}
 
 
 def notable_nodes(service: ServiceComparison, marks: Mapping[str, int]) -> dict[int, int | None]:

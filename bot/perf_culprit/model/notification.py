@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from perf_culprit.model.json_files import written
+from perf_culprit.model.json_files import explicit_default
 
 
 class NotifiedChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,8 +38,8 @@ class Notification(
     `run_url` is the page of the job's run; `omitted` counts the issues that have no room.
     """
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     repository: str
     run_url: str | None
     issues: tuple[NotifiedIssue, ...]
-    omitted: int = written(0)
+    omitted: int = explicit_default(0)

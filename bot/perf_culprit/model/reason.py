@@ -327,9 +327,9 @@ ReasonCode = (
     | SeriesReason
     | ProfileNote
 )
-FAMILIES: tuple[type[ReasonCode], ...] = get_args(ReasonCode)
+REASON_FAMILIES: tuple[type[ReasonCode], ...] = get_args(ReasonCode)
 # No value is in two families, because a file holds only the value.
-CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}
+CODES: Mapping[str, ReasonCode] = {code.value: code for family in REASON_FAMILIES for code in family}
 
 # Larger integers are inexact in other JSON readers, and none of our counts is larger.
 LARGEST_COUNT: Final = 2**53

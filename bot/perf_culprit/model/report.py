@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 
 from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodCosts
 from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
-from perf_culprit.model.json_files import decode, encode, written
+from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, Sentence, no_sentence
 from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, MetricKey
 
@@ -210,7 +210,7 @@ class TreeComparison(
     `answer` is slower if any service is, else undecided if any is.
     """
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     # Written for readers of the JSON alone. When a file is read, it is computed from the services.
     _answer: Answer | None = msgspec.field(default=None, name="answer")
     services: tuple[ServiceComparison, ...]
@@ -337,7 +337,7 @@ class Report(
     checks of configured limits. `predictions` come from simulations of changed model files; they never fail a check.
     """
 
-    version: Literal[2] = written(2)
+    version: Literal[2] = explicit_default(2)
     conclusion: Conclusion
     findings: tuple[Finding, ...]
     settings: Settings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import structs
 
-from perf_culprit.model.json_files import written
+from perf_culprit.model.json_files import explicit_default
 
 if TYPE_CHECKING:
     from perf_culprit.arrays import Floats
@@ -258,7 +258,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     value: float
-    statistic: str = written("value")
+    statistic: str = explicit_default("value")
     count: int | None = None
     standard_deviation: float | None = None
     minimum: float | None = None
@@ -280,8 +280,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     name: str
     metric_name: str = msgspec.field(default_factory=lambda: "time", name="metric")
-    unit: str = written("")
-    direction: Direction = written(Direction.LOWER_IS_BETTER)
+    unit: str = explicit_default("")
+    direction: Direction = explicit_default(Direction.LOWER_IS_BETTER)
     samples: tuple[float, ...] = ()
     summary: Summary | None = None
     group_sizes: tuple[int, ...] = ()

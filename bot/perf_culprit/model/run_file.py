@@ -8,7 +8,7 @@ import msgspec
 from msgspec import structs
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, written
+from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, explicit_default
 from perf_culprit.model.run import (
     MOST_METRICS,
     NO_COST,
@@ -80,12 +80,12 @@ class StoredRun(
     traced for it. `format` and `version` identify the file.
     """
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     benchmarks: tuple[Benchmark, ...]
     counters: tuple[StoredTable, ...] | None = None  # type: ignore[assignment]  # arrays are stored by column
-    suite: str = written("default")
-    regressions: tuple[MetricKey, ...] = written(())
-    notes: tuple[str, ...] = written(())
+    suite: str = explicit_default("default")
+    regressions: tuple[MetricKey, ...] = explicit_default(())
+    notes: tuple[str, ...] = explicit_default(())
     is_separate: Literal[False] = False  # of earlier versions
     origins: tuple[()] = ()
     cost: Cost | None = None  # type: ignore[assignment]  # omitted if unknown

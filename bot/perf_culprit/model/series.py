@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from perf_culprit.model.finding import Acceptance, Interval
-from perf_culprit.model.json_files import encode, written
+from perf_culprit.model.json_files import encode, explicit_default
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Metric, MetricKey, Run
 
@@ -181,7 +181,7 @@ class DeviationMatrix(
 ):
     """The comparison of `versions`, oldest first. `rows` are in the order in which their metrics first appear."""
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     versions: tuple[str, ...]
     rows: tuple[Row, ...]
     minimum_effect: float
@@ -261,14 +261,14 @@ class Manifest(
 ):
     """The content of a dashboard's folder. `program` is the version that built it, `files` all that it wrote."""
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     program: str
     files: tuple[str, ...]
     panels: tuple[KeptPanel, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NamedCulprit:
+class SeriesCulprit:
     """The culprit of a stored bisection. `thread` is the number of the pull request or issue that requested it."""
 
     suite: str
@@ -280,7 +280,7 @@ class NamedCulprit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Commit:
+class SeriesCommit:
     """`seconds` since 1970 are from the committer's clock, for display. `tag`: its release, if any."""
 
     hash: str
@@ -302,11 +302,11 @@ class ShownChange:
     since: str
     after: str | None = None
     accepted: Acceptance | None = None
-    culprit: NamedCulprit | None = None
+    culprit: SeriesCulprit | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class ReleaseStanding:
     """`worst`: the largest worsening since `release` (without a release, in the latest runs), as measured.
 
     None if nothing got worse. `judged` counts the series that could be judged.
@@ -324,10 +324,10 @@ class Dashboard:
     `name`: the repository's, such as octo/parser.
     """
 
-    commits: tuple[Commit, ...]
+    commits: tuple[SeriesCommit, ...]
     panels: tuple[Panel, ...]
     changes: tuple[ShownChange, ...]
-    standing: Standing
+    standing: ReleaseStanding
     name: str = ""
     repository_url: str | None = None
     notes: tuple[Reason, ...] = ()

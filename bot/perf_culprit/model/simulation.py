@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from perf_culprit.model.json_files import encode, written
+from perf_culprit.model.json_files import encode, explicit_default
 from perf_culprit.model.run import Metric, MetricKey
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class SimulationReport(
 ):
     """The result of `simulate`: one configuration, or those of a sweep, whose parameters `swept` differ."""
 
-    version: Literal[1] = written(1)
+    version: Literal[1] = explicit_default(1)
     configurations: tuple[Configuration, ...] = ()
     swept: tuple[str, ...] = ()
     saturation: Saturation | None = None

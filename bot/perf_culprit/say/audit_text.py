@@ -8,7 +8,7 @@ import msgspec
 
 from perf_culprit.model.accuracy import (
     LARGEST_PLANTED,
-    USUAL,
+    USUAL_CHANGE,
     Audit,
     Foresight,
     NoiseSources,
@@ -319,4 +319,4 @@ def _promises(answer: Qualification) -> Iterator[str]:
         )
         yield "Planting multiplies the real numbers of one benchmark. All else was measured, on this machine alone."
     if not answer.sees_usual:
-        yield f"This machine cannot see +{percent(USUAL)} in {answer.minutes:g} minutes. {WOULD_HELP}"
+        yield f"This machine cannot see +{percent(USUAL_CHANGE)} in {answer.minutes:g} minutes. {WOULD_HELP}"

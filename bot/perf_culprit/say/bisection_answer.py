@@ -15,7 +15,7 @@ from perf_culprit.model.bisection import (
     OutcomeKind,
     Suspect,
 )
-from perf_culprit.model.count import BENCHMARK, FAILURES, Count
+from perf_culprit.model.count import COMMAND_BENCHMARK, FAILURES, Count
 from perf_culprit.model.run import FULL_HASH, TIME, MetricKey
 from perf_culprit.say import bisection_words as phrases
 from perf_culprit.say.call_trees import culprit_nodes
@@ -183,7 +183,7 @@ def _followed(key: MetricKey) -> Text:
     """Return the followed metric in words, where its names are ours."""
     if key == PLAIN_NUMBERS:
         return Safe("the number that the command prints")
-    if key.benchmark == BENCHMARK:
+    if key.benchmark == COMMAND_BENCHMARK:
         return words("the command's {}", Name(OF_COMMAND.get(key.metric, key.metric)))
     return words("{}, {}", Name(key.benchmark), Name(key.metric))
 

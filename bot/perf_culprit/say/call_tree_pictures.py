@@ -6,7 +6,7 @@ from html import escape
 from typing import Final, TypeAlias
 
 from perf_culprit.model.call_tree import CallNode, CallTree
-from perf_culprit.model.notable_calls import FIRST, marked, notable_nodes
+from perf_culprit.model.notable_calls import FIRST_MARK, marked, notable_nodes
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
 from perf_culprit.say.call_tree_words import count, grown, own_change, unseen
 from perf_culprit.say.inert import Safe, clean, fill, inline_data, own
@@ -56,7 +56,7 @@ def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) ->
 
 def _mark(node: ComparedNode, marks: Mapping[str, int]) -> str:
     if (mark := marks.get(node.method, 0)) and node.state is not NodeState.REMOVED:
-        return "suspect" if mark == FIRST else "other"
+        return "suspect" if mark == FIRST_MARK else "other"
     return "slower" if node.state is NodeState.SLOWER else ""
 
 

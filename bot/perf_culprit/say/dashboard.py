@@ -17,13 +17,13 @@ from perf_culprit.model.reason import Untested, because
 from perf_culprit.model.run import Metric
 from perf_culprit.model.series import (
     LATELY_RUNS,
-    Commit,
     Dashboard,
     KeptPanel,
     Panel,
     PanelSeries,
+    ReleaseStanding,
+    SeriesCommit,
     ShownChange,
-    Standing,
 )
 from perf_culprit.say.charts import NAMESPACE
 from perf_culprit.say.headlines import is_timed
@@ -81,7 +81,7 @@ def _panel(
     kept: KeptPanel,
     numbers: Mapping[str, int],
     *,
-    commits: Sequence[Commit],
+    commits: Sequence[SeriesCommit],
 ) -> dict[str, Any]:
     several = len({one.metric.name for one in panel.series}) > 1
     by_series = {row: list(group) for row, group in groupby(changes, key=lambda one: one.series)}
@@ -130,7 +130,7 @@ def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
     return told
 
 
-def _minutes(panel: Panel, commits: Sequence[Commit], numbers: Mapping[str, int]) -> str:
+def _minutes(panel: Panel, commits: Sequence[SeriesCommit], numbers: Mapping[str, int]) -> str:
     """Sum what measuring the runs took by the months of their commits, the newest first. Empty if it is unknown."""
     months: dict[str, float] = {}
     for run in reversed(panel.runs):
@@ -225,7 +225,7 @@ _CHARACTER, _PAD, _HEIGHT = 6.6, 12, 20
 _TAG_LIMIT: Final = 24
 
 
-def badge(standing: Standing) -> str:
+def badge(standing: ReleaseStanding) -> str:
     text, colour = _words(standing)
     left, right = (round(len(part) * _CHARACTER) + _PAD for part in (_SUBJECT, text))
     title = escape(f"{_SUBJECT}: {text}")
@@ -244,7 +244,7 @@ def badge(standing: Standing) -> str:
     return "\n".join(parts)
 
 
-def _words(standing: Standing) -> tuple[str, str]:
+def _words(standing: ReleaseStanding) -> tuple[str, str]:
     """Return the performance since the release in a few words, and their colour."""
     since = f"since {clean(standing.release, limit=_TAG_LIMIT)}" if standing.release else f"in {LATELY_RUNS} runs"
     if not standing.judged:

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from perf_culprit.model.detectors import Scale
 from perf_culprit.model.finding import (
-    CALLED,
+    CALLED_VERDICTS,
     Acceptance,
     Accepted,
     Evidence,
@@ -226,7 +226,9 @@ def _rate_text(finding: Finding) -> str:
     rate = of_category if isinstance(of_category, float) else finding.rate
     if rate is None:
         return "not tested"
-    return f"{numbers.rate_text(rate)}, {_backing(finding)}" if finding.verdict in CALLED else _backing(finding)
+    return (
+        f"{numbers.rate_text(rate)}, {_backing(finding)}" if finding.verdict in CALLED_VERDICTS else _backing(finding)
+    )
 
 
 def _backing(evidence: Evidence) -> str:
@@ -244,7 +246,7 @@ def _figures(finding: Finding) -> Text:
 
 
 def _dot(finding: Finding) -> Text:
-    if finding.verdict not in CALLED:
+    if finding.verdict not in CALLED_VERDICTS:
         return Sign("🟡" + NO_BREAK if finding.verdict is Verdict.DIFFERS else "")
     loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
     return Sign(("🔵" if is_better(finding) else "🔴" if loud else "🟠") + NO_BREAK)
@@ -252,7 +254,7 @@ def _dot(finding: Finding) -> Text:
 
 def _certainty(finding: Finding) -> Text:
     """Return the tier and the verdict in words, and the category that was left."""
-    if finding.verdict not in CALLED:
+    if finding.verdict not in CALLED_VERDICTS:
         is_blind = finding.reason.code is VerdictReason.BLIND
         return unbroken(UNDECIDED if is_blind else VERDICT_WORDS[finding.verdict])
     tier = SUSPECTED_WORD if finding.verdict is Verdict.SUSPECTED else PROVEN_WORD
@@ -301,7 +303,7 @@ def changed_cells(name: Text, finding: Finding) -> tuple[Text, ...]:
     change, interval = map(unbroken, change_text(finding))
     if MANIFOLD <= (finding.relative_change or 0.0) < math.inf:
         change = Safe(f"\N{MULTIPLICATION SIGN}{numbers.significant(1 + (finding.relative_change or 0.0))}")
-    is_bold = finding.verdict in CALLED | {Verdict.DIFFERS} and change != NOTHING
+    is_bold = finding.verdict in CALLED_VERDICTS | {Verdict.DIFFERS} and change != NOTHING
     dotted = words("{}{}", _dot(finding), Strong(change) if is_bold else change)
     return dotted, interval, name, _levels(finding), _certainty(finding), _trend(finding), _figures(finding)
 

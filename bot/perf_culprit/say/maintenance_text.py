@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final
 
-from perf_culprit.errors import listed
+from perf_culprit.errors import list_names
 from perf_culprit.model.maintenance import (
     Compacted,
     Health,
@@ -149,7 +149,7 @@ def imported_text(imported: Imported) -> str:
     new = imported.runs - imported.already_stored - imported.dropped
     share = f"{new:,} of " if new < imported.runs else ""
     what = f"{share}{counted(imported.runs, 'run')} of {counted(imported.commits, 'commit')}{_dates(imported)}"
-    named = listed([plain(suite, limit=40) for suite in imported.suites], most=SHOWN_SUITES)
+    named = list_names([plain(suite, limit=40) for suite in imported.suites], most=SHOWN_SUITES)
     doubt = "" if imported.on_line else "; is --repo the repository of these results?"
     lines = [
         f"{verb} {what} into {'suite' if len(imported.suites) == 1 else 'suites'} {named}",

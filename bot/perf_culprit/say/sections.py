@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from perf_culprit.model.count import BENCHMARK
+from perf_culprit.model.count import COMMAND_BENCHMARK
 from perf_culprit.model.detectors import Scale
-from perf_culprit.model.finding import PROVEN, QUIET, Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Finding, Level, Severity, Verdict
 from perf_culprit.model.reason import VerdictReason
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, MetricKey
@@ -152,10 +152,10 @@ def split(report: Report) -> Sections:
         suspected=tuple(sorted(of(Verdict.SUSPECTED), key=lambda finding: not finding.looks_worse)),
         differing=of(Verdict.DIFFERS),
         untested=of(Verdict.UNTESTED),
-        quiet=tuple(entry for entry in findings if entry.verdict in QUIET and not entry.is_set_aside),
+        quiet=tuple(entry for entry in findings if entry.verdict in QUIET_VERDICTS and not entry.is_set_aside),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
         watched=tuple(finding for finding in findings if finding.is_watched),
-        unjudged=() if judged else tuple(entry for entry in findings if entry.verdict not in QUIET),
+        unjudged=() if judged else tuple(entry for entry in findings if entry.verdict not in QUIET_VERDICTS),
         several_metrics=has_several_metrics(findings),
         beside=beside,
     )
@@ -164,7 +164,7 @@ def split(report: Report) -> Sections:
 def has_several_metrics(findings: Sequence[Finding]) -> bool:
     """Whether any benchmark has more than one metric, or is a whole command."""
     names = [finding.key.benchmark for finding in findings]
-    return len(set(names)) < len(names) or BENCHMARK in names
+    return len(set(names)) < len(names) or COMMAND_BENCHMARK in names
 
 
 def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[MetricKey, tuple[Finding, ...]]]:
@@ -210,8 +210,8 @@ def _reading_order(finding: Finding) -> tuple[int, int, int, float, float, float
     """
     key, level = finding.key, _LOUDEST_FIRST[finding.level]
     change = worsening(finding)
-    size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET else abs(change)
-    if finding.score is not None and finding.threshold is not None and finding.verdict not in QUIET:
+    size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET_VERDICTS else abs(change)
+    if finding.score is not None and finding.threshold is not None and finding.verdict not in QUIET_VERDICTS:
         return 1, level, 0, -finding.violation, -finding.excess.time_in_violation, -size, key.benchmark, key.metric
     # A regression or improvement without a relative change started from zero: it is the largest of all.
     if change is None and finding.verdict in PROVEN:

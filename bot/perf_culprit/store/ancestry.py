@@ -9,7 +9,7 @@ from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.files import temporary_folder
 from perf_culprit.model.reason import BaselineReason, Reason, SeriesReason, because, left_out_reasons
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Run
-from perf_culprit.store.protocol import History, StoredRun
+from perf_culprit.store.protocol import History, NamedRun
 
 # The commits that a target may be judged against: those that its base contains.
 #
@@ -184,7 +184,7 @@ def main_line(
     stored = history.commits(suite)
     on_line = [commit for commit in line if commit in stored]
     entries = list(history.runs(suite, on_line[:most]))
-    newest_first = [entry.run for entry in entries if isinstance(entry, StoredRun)]
+    newest_first = [entry.run for entry in entries if isinstance(entry, NamedRun)]
     runs = newest_first if any_hardware else _on_one_hardware(newest_first)
     elsewhere = sum(stored.values()) - sum(stored[commit] for commit in on_line)
     left_out = {

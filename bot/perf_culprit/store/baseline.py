@@ -15,12 +15,12 @@ from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Run
 from perf_culprit.model.reason import BaselineReason, Reason, because
 from perf_culprit.model.run import HARDWARE_COMPONENTS, CounterTable, MetricKey, Run
 from perf_culprit.store.ancestry import MERGE_BASE, TARGET_COMMIT, Ancestry, find_ancestry
-from perf_culprit.store.protocol import History, StoredRun, UnreadableRun
+from perf_culprit.store.protocol import History, NamedRun, UnreadableRun
 
 # Accepted changes restart a baseline: earlier runs are no baseline for the accepted metric.
 
 SHOWN_RESTARTS: Final = 10
-SHORT_HASH: Final = 7
+_SHORT_HASH: Final = 7
 
 
 @dataclass(kw_only=True, slots=True)
@@ -85,7 +85,7 @@ class Restarts:
             because(
                 BaselineReason.BEGINS_AT_ACCEPTED,
                 benchmark=name,
-                commit=entry.commit[:SHORT_HASH],
+                commit=entry.commit[:_SHORT_HASH],
                 author=entry.author,
                 why=entry.reason,
             )
@@ -148,7 +148,7 @@ class Selection:
     newest: int | None = None
     restarts: Restarts
 
-    def leave_out(self, stored: StoredRun | UnreadableRun, reason: Reason) -> None:
+    def leave_out(self, stored: NamedRun | UnreadableRun, reason: Reason) -> None:
         self.choices.append(_choice(stored, reason, chosen=False))
 
 
@@ -203,7 +203,7 @@ def choose_baseline(
 
 
 def select_runs(
-    stored_runs: Iterator[StoredRun | UnreadableRun],
+    stored_runs: Iterator[NamedRun | UnreadableRun],
     *,
     target: Run,
     ancestry: Ancestry,
@@ -231,7 +231,7 @@ def select_runs(
 
 
 def _consider(
-    stored: StoredRun | UnreadableRun, *, target: Run, where: Reason, position: int, selection: Selection
+    stored: NamedRun | UnreadableRun, *, target: Run, where: Reason, position: int, selection: Selection
 ) -> None:
     if isinstance(stored, UnreadableRun):
         selection.problems.append(because(BaselineReason.RUN_UNREADABLE, run=stored.id, problem=stored.problem))
@@ -284,8 +284,8 @@ def _columns(table: CounterTable, keys: frozenset[MetricKey]) -> CounterTable | 
     return replace(table, metrics=tuple(table.metrics[column] for column in columns), values=table.values[:, columns])
 
 
-def _choice(stored: StoredRun | UnreadableRun, reason: Reason, *, chosen: bool) -> RunChoice:
-    time = stored.run.time if isinstance(stored, StoredRun) else None
+def _choice(stored: NamedRun | UnreadableRun, reason: Reason, *, chosen: bool) -> RunChoice:
+    time = stored.run.time if isinstance(stored, NamedRun) else None
     text = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time else None
     return RunChoice(commit=stored.commit, time=text, chosen=chosen, reason=reason)
 
@@ -327,7 +327,7 @@ def baseline_then(
     """
     names = [run.commit or f"run {index}" for index, run in enumerate(earlier)]
     stored = [
-        StoredRun(id=f"run {index}", commit=name, run=run)
+        NamedRun(id=f"run {index}", commit=name, run=run)
         for index, (name, run) in enumerate(zip(names, earlier, strict=True))
         if target.commit is None or name != target.commit
     ]

@@ -18,7 +18,7 @@ from perf_culprit import git
 from perf_culprit.errors import ConfigError, DataError, InfrastructureError
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import decode_run, encode_run
-from perf_culprit.store.protocol import Options, RunReader, written
+from perf_culprit.store.protocol import Options, RunReader, new_run_file
 from perf_culprit.store.retention import compact, runs_to_compact, runs_to_drop
 from perf_culprit.store.run_names import MARKER, MARKER_PATH, MARKER_VERSION, RunFile, read_names, suite_slug
 
@@ -106,7 +106,7 @@ class GitBranchHistory(RunReader):
         return self._patiently(lambda: self._try_append(files), failure="no run was recorded")
 
     def _written(self, run: Run) -> RunFile:
-        name, content = written(run, self._retention)
+        name, content = new_run_file(run, self._retention)
         return replace(name, blob=self._named(content))
 
     def _named(self, content: bytes) -> str:

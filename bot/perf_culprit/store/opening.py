@@ -65,10 +65,10 @@ def open_sql(url: DatabaseUrl, retention: Retention | None = None) -> Iterator[S
 
 def prepare_database(url: DatabaseUrl) -> bool:
     """Create or update the database's tables. False if they were current."""
-    from perf_culprit.store.sql.sql_store import prepare
+    from perf_culprit.store.sql.sql_store import prepare_tables
 
     _check_libraries(url)
-    return prepare(url)
+    return prepare_tables(url)
 
 
 def _check_libraries(url: DatabaseUrl) -> None:

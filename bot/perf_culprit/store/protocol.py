@@ -21,7 +21,7 @@ from perf_culprit.store.run_names import RunFile, name_run, suite_slug
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredRun:
+class NamedRun:
     """A run and its name in the history."""
 
     id: str
@@ -58,7 +58,7 @@ class History(Protocol):
     def commits(self, suite: str) -> Mapping[str, int]:
         """Return every commit with stored runs of the suite, and their number."""
 
-    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[StoredRun | UnreadableRun]:
+    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[NamedRun | UnreadableRun]:
         """Yield the runs of these commits lazily, in the commits' order and newest first within a commit."""
 
 
@@ -95,7 +95,7 @@ class Store(History, BisectionStore, Protocol):
     def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]:
         """Store all runs or none. Return the ids of those that retention keeps, the last run's at the end."""
 
-    def newest_runs(self, suite: str, count: int) -> tuple[StoredRun | UnreadableRun, ...]:
+    def newest_runs(self, suite: str, count: int) -> tuple[NamedRun | UnreadableRun, ...]:
         """Return the runs recorded last, from any commits."""
 
     def accepted(self, suite: str) -> tuple[Acceptance, ...]:
@@ -116,7 +116,7 @@ class Store(History, BisectionStore, Protocol):
 
 # The reading of stored runs that back ends share: their order, their batches, and unreadable runs.
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 READ_AHEAD_RUNS: Final = 40  # the default window in one request
 
 
@@ -159,7 +159,7 @@ class RunReader(ABC):
     def _is_transient(self, error: InfrastructureError) -> bool:
         """Whether another attempt may succeed after this error."""
 
-    def _patiently(self, action: Callable[[], T], *, failure: str, writes: bool = True) -> T:
+    def _patiently(self, action: Callable[[], _T], *, failure: str, writes: bool = True) -> _T:
         """Retry while other writers or the network are in the way."""
         return self._patience.persist(
             action,
@@ -181,7 +181,7 @@ class RunReader(ABC):
     def commits(self, suite: str) -> Mapping[str, int]:
         return Counter(file.commit for file in self._suite_files(suite))
 
-    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[StoredRun | UnreadableRun]:
+    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[NamedRun | UnreadableRun]:
         by_commit: dict[str, list[RunFile]] = {}
         for file in _newest_first(self._suite_files(suite)):
             by_commit.setdefault(file.commit, []).append(file)
@@ -191,13 +191,13 @@ class RunReader(ABC):
             for file, content in zip(part, self._read(part), strict=True):
                 yield _decode(file, content)
 
-    def newest_runs(self, suite: str, count: int) -> tuple[StoredRun | UnreadableRun, ...]:
+    def newest_runs(self, suite: str, count: int) -> tuple[NamedRun | UnreadableRun, ...]:
         """Return the runs recorded last, from any commits."""
         files = _newest_first(self._suite_files(suite))[:count]
         return tuple(self.runs(suite, list(dict.fromkeys(file.commit for file in files))))
 
 
-def written(run: Run, retention: Retention) -> tuple[RunFile, bytes]:
+def new_run_file(run: Run, retention: Retention) -> tuple[RunFile, bytes]:
     """Return the run's name, recorded now, and the content to store for it."""
     original = encode_run(run)
     name = name_run(run, original, now=datetime.now(UTC))
@@ -205,7 +205,7 @@ def written(run: Run, retention: Retention) -> tuple[RunFile, bytes]:
     return name.with_content(content, compacted=compacted), content
 
 
-def decodable(files: Iterable[tuple[str, bytes]], decode: Callable[..., T]) -> Iterator[T]:
+def decodable(files: Iterable[tuple[str, bytes]], decode: Callable[..., _T]) -> Iterator[_T]:
     """Yield `decode(content, place=path)` for each path and content, in order. Broken content is left out.
 
     Raises:
@@ -224,7 +224,7 @@ def _newest_first(files: Sequence[RunFile]) -> list[RunFile]:
     return sorted(files, key=lambda file: file.age_order, reverse=True)
 
 
-def _decode(file: RunFile, content: bytes) -> StoredRun | UnreadableRun:
+def _decode(file: RunFile, content: bytes) -> NamedRun | UnreadableRun:
     try:
         run = decode_run(content, place=file.path)
     except NewerVersionError:
@@ -233,4 +233,4 @@ def _decode(file: RunFile, content: bytes) -> StoredRun | UnreadableRun:
         return UnreadableRun(id=file.path, commit=file.commit, problem=error.message)
     if run.commit != file.commit or suite_slug(run.suite) != file.suite_slug:
         return UnreadableRun(id=file.path, commit=file.commit, problem="its content belongs to another commit or suite")
-    return StoredRun(id=file.path, commit=file.commit, run=run)
+    return NamedRun(id=file.path, commit=file.commit, run=run)

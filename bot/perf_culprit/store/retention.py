@@ -21,7 +21,7 @@ from perf_culprit.store.run_names import RunFile
 
 # How long a writer retries while others write or the network fails.
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ class Patience:
 
     def persist(
         self,
-        action: Callable[[], T],
+        action: Callable[[], _T],
         *,
         is_transient: Callable[[InfrastructureError], bool],
         failure: str,
@@ -47,7 +47,7 @@ class Patience:
         writes: bool,
         random: Random,
         sleep: Callable[[float], None] = time.sleep,
-    ) -> T:
+    ) -> _T:
         """Retry `action` while its error is transient, and return its result. The last error has `failure` and `place`.
 
         With `writes`, an attempt that seemed to fail may have succeeded: repeating it stores nothing twice.

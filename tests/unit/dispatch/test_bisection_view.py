@@ -9,7 +9,7 @@ from perf_culprit.model.count import Count
 from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import BisectCommands, Bisection
 from perf_culprit.model.finding import Interval
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.search.search import Search
 from tests.support.bisections import RANGE
 
@@ -17,7 +17,7 @@ from tests.support.bisections import RANGE
 @pytest.mark.parametrize(("change", "notes"), [(0.0002, 1), (-0.977, 0)])
 def test_ends_of_the_same_count_are_said_to_count_the_same(change: float, notes: int) -> None:
     """Ends that differ in the direction opposite to the sought one get no such note."""
-    state = Search.start(RANGE, settings=SearchSettings(minimum_effect=DEFAULTS[Kind.COUNT])).state
+    state = Search.start(RANGE, settings=SearchSettings(minimum_effect=DEFAULTS[DataKind.COUNT])).state
     bisection = Bisection(
         id="1",
         key=key_of(Count.INSTRUCTIONS),

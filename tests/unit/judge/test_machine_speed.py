@@ -7,7 +7,7 @@ from msgspec import structs
 from perf_culprit.config.policy_settings import PolicySettings, RulerConfig
 from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.policy import judge
-from perf_culprit.model.finding import QUIET, Baseline, BaselineSource
+from perf_culprit.model.finding import QUIET_VERDICTS, Baseline, BaselineSource
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
 from tests.support.reasons import words_of
@@ -62,13 +62,13 @@ def test_the_ruler_itself_is_not_judged() -> None:
 def test_a_slow_machine_is_no_regression_and_a_slow_program_is_one() -> None:
     settings = PolicySettings(ruler=RulerConfig(benchmark="ruler"))
     machine = judge(LONG, run(9, slowness=1.5), settings=settings)
-    assert {finding.verdict for finding in machine.findings} <= QUIET
+    assert {finding.verdict for finding in machine.findings} <= QUIET_VERDICTS
     assert words_of(machine.notes)[0].startswith("scaled by the ruler")
     program = judge(LONG, run(9, slowness=1.5, effect=1.2), settings=settings)
-    assert [f.key.benchmark for f in program.findings if f.verdict not in QUIET] == ["sort"]
+    assert [f.key.benchmark for f in program.findings if f.verdict not in QUIET_VERDICTS] == ["sort"]
     assert program.conclusion is Conclusion.SUSPECTED
     without = judge(LONG, run(9, slowness=1.5), settings=PolicySettings())
-    assert any(finding.verdict not in QUIET for finding in without.findings)
+    assert any(finding.verdict not in QUIET_VERDICTS for finding in without.findings)
 
 
 def test_runs_without_the_ruler_are_left_out() -> None:

@@ -9,7 +9,7 @@ from msgspec import structs
 from perf_culprit.judge.panel_status import Circumstances, shown_changes, standing
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import MetricKey
-from perf_culprit.model.series import ChangePoint, NamedCulprit, PanelRun, ShownChange
+from perf_culprit.model.series import ChangePoint, PanelRun, SeriesCulprit, ShownChange
 from tests.unit.judge.test_panels import COMMITS, LINE, grown
 
 PANEL = grown(range(60))
@@ -28,15 +28,15 @@ def accepted(run: int, benchmark: str | None = "sort", *, suite: str = "api") ->
     )
 
 
-def culprit(run: int, key: MetricKey = SORT, *, suite: str = "api") -> NamedCulprit:
-    return NamedCulprit(suite=suite, key=key, commit=COMMITS[run], relative_change=0.3, posterior=0.99)
+def culprit(run: int, key: MetricKey = SORT, *, suite: str = "api") -> SeriesCulprit:
+    return SeriesCulprit(suite=suite, key=key, commit=COMMITS[run], relative_change=0.3, posterior=0.99)
 
 
-def shown(*entries: Acceptance | NamedCulprit) -> ShownChange:
+def shown(*entries: Acceptance | SeriesCulprit) -> ShownChange:
     around = Circumstances(
         line=LINE,
         accepted=[entry for entry in entries if isinstance(entry, Acceptance)],
-        culprits=[entry for entry in entries if isinstance(entry, NamedCulprit)],
+        culprits=[entry for entry in entries if isinstance(entry, SeriesCulprit)],
     )
     (change,) = shown_changes([PANEL], around)
     return change
@@ -69,7 +69,7 @@ def test_a_change_was_accepted_near_its_run_or_later(entry: Acceptance, counts: 
         (culprit(AT, suite="web"), False),
     ],
 )
-def test_a_culprit_is_one_that_a_bisection_named_near_the_change(entry: NamedCulprit, counts: bool) -> None:
+def test_a_culprit_is_one_that_a_bisection_named_near_the_change(entry: SeriesCulprit, counts: bool) -> None:
     assert shown(entry).culprit == (entry if counts else None)
     nearer = culprit(AT - 1)
     assert shown(culprit(AT + 2), entry, nearer).culprit == (

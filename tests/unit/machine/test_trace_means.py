@@ -10,16 +10,16 @@ from perf_culprit.explain.tracer.traced_command import HOOK_FOLDER
 from perf_culprit.machine import trace_means
 from perf_culprit.machine.this_machine import TracePlan
 from perf_culprit.machine.trace_means import (
-    GO,
-    JAVA,
-    NATIVE,
-    NODE,
-    OWN,
-    PYTHON,
+    GIVEN_PROFILER,
+    GO_MEANS,
+    JAVA_MEANS,
+    NATIVE_MEANS,
+    NODE_MEANS,
+    PYTHON_MEANS,
     Means,
     means_of,
     own_python_path,
-    trace,
+    trace_revisions,
 )
 from perf_culprit.read.results.result_formats import READERS
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("command", "tool", "means"),
     [
-        ("python3.12 bench.py", "auto", PYTHON),
-        ("PYTHONPATH=src .venv/bin/pytest bench", "auto", PYTHON),
-        ("cd sub && go test -bench . ./parse", "auto", GO),
-        ("npx vitest bench", "auto", NODE),
-        ("java -jar target/benchmarks.jar", "auto", JAVA),
-        ("./gradlew jmh", "auto", JAVA),
-        ("make bench", "google_benchmark", NATIVE),
-        ("make bench", "pytest_benchmark", PYTHON),
-        ("./spy.sh", "profile", OWN),
+        ("python3.12 bench.py", "auto", PYTHON_MEANS),
+        ("PYTHONPATH=src .venv/bin/pytest bench", "auto", PYTHON_MEANS),
+        ("cd sub && go test -bench . ./parse", "auto", GO_MEANS),
+        ("npx vitest bench", "auto", NODE_MEANS),
+        ("java -jar target/benchmarks.jar", "auto", JAVA_MEANS),
+        ("./gradlew jmh", "auto", JAVA_MEANS),
+        ("make bench", "google_benchmark", NATIVE_MEANS),
+        ("make bench", "pytest_benchmark", PYTHON_MEANS),
+        ("./spy.sh", "profile", GIVEN_PROFILER),
         ("make bench", "auto", None),
         ("./pythonic --go testing", "auto", None),
     ],
@@ -68,7 +68,7 @@ class Machine:
 def test_a_command_that_fails_is_an_answer(tmp_path: Path) -> None:
     workplace = cast("Workplace", Machine())
     for command in ("go test -bench .", "make bench"):
-        traced = trace(
+        traced = trace_revisions(
             command,
             "auto",
             workplace=workplace,

@@ -12,9 +12,9 @@ from perf_culprit.measure.quantities_of_commands import (
     FIXED,
     METHODS,
     _has_counter,
-    counted,
     counted_command,
     is_missing,
+    sum_of_processes,
 )
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import open_workplace
@@ -50,20 +50,20 @@ def logs_of(tmp_path: Path, *texts: str) -> Path:
     ],
 )
 def test_all_processes_are_summed(tmp_path: Path, count: Count, text: str, total: float) -> None:
-    entry = counted(count, logs_of(tmp_path, text, "==9== killed\n", text))
+    entry = sum_of_processes(count, logs_of(tmp_path, text, "==9== killed\n", text))
     assert entry is not None
     assert (entry.key.benchmark, entry.key.metric) == ("command", count.value)
     assert entry.samples == (2 * total,)
 
 
 def test_the_peak_is_that_of_the_largest_process(tmp_path: Path) -> None:
-    entry = counted(Count.PEAK_HEAP, logs_of(tmp_path, HEAP, HEAP.replace("1,028", "2,056")))
+    entry = sum_of_processes(Count.PEAK_HEAP, logs_of(tmp_path, HEAP, HEAP.replace("1,028", "2,056")))
     assert entry is not None
     assert entry.samples == (2056.0,)
 
 
 def test_no_process_left_a_number(tmp_path: Path) -> None:
-    assert counted(Count.INSTRUCTIONS, logs_of(tmp_path, "==9== killed\n")) is None
+    assert sum_of_processes(Count.INSTRUCTIONS, logs_of(tmp_path, "==9== killed\n")) is None
 
 
 def test_the_command_stays_one_word_for_the_shell(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_reads_and_writes_of_all_processes_are_bytes(tmp_path: Path) -> None:
         run = f"head -c {size} /dev/zero | cat > {tmp_path}/out; (exit 3) || sh -c 'exit 0'"
         command = counted_command(run, METHODS[Count.IO_BYTES].command, folder)
         subprocess.run(["sh", "-e", "-c", command], check=True)
-        entry = counted(Count.IO_BYTES, folder)
+        entry = sum_of_processes(Count.IO_BYTES, folder)
         assert entry is not None
         return entry.samples[0]
 
@@ -153,7 +153,7 @@ def test_the_peak_of_memory_is_the_largest_process_s_and_not_our_own(tmp_path: P
         subprocess.run(
             ["sh", "-e", "-c", counted_command(run, METHODS[Count.PEAK_MEMORY].command, tmp_path)], check=True
         )
-        entry = counted(Count.PEAK_MEMORY, tmp_path)
+        entry = sum_of_processes(Count.PEAK_MEMORY, tmp_path)
         assert entry is not None
         return entry.samples[0]
 

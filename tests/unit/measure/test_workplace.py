@@ -13,7 +13,7 @@ import pytest
 from perf_culprit import git
 from perf_culprit.measure.processes import Log
 from perf_culprit.measure.runner import Commands, ExecutionError
-from perf_culprit.measure.workplace import FOLDER_PREFIX, LOCK_NAME, Workplace, open_workplace
+from perf_culprit.measure.workplace import LOCK_NAME, MEASURE_FOLDER_PREFIX, Workplace, open_workplace
 from perf_culprit.model.bisection import FailureKind
 from perf_culprit.read.results.collect import collect
 from tests.support.git_repository import import_commits, init_repository, run_git
@@ -116,7 +116,7 @@ def opened(repository: Path, log: Log) -> AbstractContextManager[Workplace]:
 
 def abandon(repository: Path, temporary: Path, commit: str) -> Path:
     """Leave the folder of a killed process, with a worktree."""
-    abandoned = temporary / f"{FOLDER_PREFIX}abandoned"
+    abandoned = temporary / f"{MEASURE_FOLDER_PREFIX}abandoned"
     abandoned.mkdir()
     (abandoned / LOCK_NAME).touch()
     run_git(repository, "worktree", "add", "--quiet", "--detach", str(abandoned / "001"), commit)

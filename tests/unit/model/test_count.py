@@ -3,7 +3,7 @@
 import pytest
 
 from perf_culprit.errors import UsageError
-from perf_culprit.model.count import Count, as_quantity, is_exact, quantity_of
+from perf_culprit.model.count import Count, as_quantity, is_exact_quantity, quantity_of
 from perf_culprit.model.counted_metric import metric_of
 
 
@@ -20,7 +20,9 @@ def test_the_closest_name_is_offered() -> None:
 
 def test_sizes_are_bytes_as_exact_as_counts_and_times_and_memory_are_not() -> None:
     assert (metric_of("size:dist/*.whl").unit, metric_of(Count.BUILD_TIME).unit) == ("B", "s")
-    exact = {name: is_exact(name) for name in ("size:a", "instructions", "peak-memory", "build-time", "time", None)}
+    exact = {
+        name: is_exact_quantity(name) for name in ("size:a", "instructions", "peak-memory", "build-time", "time", None)
+    }
     assert [name for name, yes in exact.items() if yes] == ["size:a", "instructions"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import minimum_effects
 from perf_culprit.model.bisection import SearchSettings
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind, reaches
 from perf_culprit.model.run import MetricKey
 from perf_culprit.read.logs.reading_settings import ComparisonSettings
 
@@ -28,9 +28,9 @@ def test_many_changes_are_decided_like_each_of_them() -> None:
 
 def test_where_nobody_says_anything_the_kind_of_metric_does() -> None:
     config = Config()
-    assert config.of(TIME).minimum_effect == DEFAULTS[Kind.BENCHMARK] == 0.05
-    assert config.of(COUNT).minimum_effect == DEFAULTS[Kind.COUNT] == 0.005
-    assert minimum_effects(config)(TIME) == DEFAULTS[Kind.SERIES] == 0.01
+    assert config.of(TIME).minimum_effect == DEFAULTS[DataKind.BENCHMARK] == 0.05
+    assert config.of(COUNT).minimum_effect == DEFAULTS[DataKind.COUNT] == 0.005
+    assert minimum_effects(config)(TIME) == DEFAULTS[DataKind.SERIES] == 0.01
     assert minimum_effects(Config(minimum_effect="3%"))(TIME) == 0.03
-    assert ComparisonSettings().minimum_effect == DEFAULTS[Kind.CALL_TREE] == 0.01
-    assert SearchSettings().minimum_effect == DEFAULTS[Kind.SEARCHED_TIME] == 0.0005
+    assert ComparisonSettings().minimum_effect == DEFAULTS[DataKind.CALL_TREE] == 0.01
+    assert SearchSettings().minimum_effect == DEFAULTS[DataKind.SEARCHED_TIME] == 0.0005

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from perf_culprit.model.reason import (
     CODES,
-    FAMILIES,
+    REASON_FAMILIES,
     BaselineReason,
     Caveat,
     Reason,
@@ -28,7 +28,7 @@ from perf_culprit.say.render_markdown import markdown as shown
 from tests.support.hostile import reasons
 
 PACKAGE = Path(__file__).parents[3] / "bot/perf_culprit"
-NAMES = {family.__name__: family for family in FAMILIES}
+NAMES = {family.__name__: family for family in REASON_FAMILIES}
 
 
 def fields(template: str) -> set[str]:
@@ -52,11 +52,11 @@ def made(tree: ast.AST) -> Iterator[tuple[ReasonCode, set[str]]]:
 
 
 def test_no_code_is_in_two_families() -> None:
-    assert len(CODES) == sum(map(len, FAMILIES))
+    assert len(CODES) == sum(map(len, REASON_FAMILIES))
 
 
 def test_every_code_has_its_sentence() -> None:
-    assert set(SENTENCES) == set(chain.from_iterable(FAMILIES))
+    assert set(SENTENCES) == set(chain.from_iterable(REASON_FAMILIES))
 
 
 def test_every_code_is_used() -> None:

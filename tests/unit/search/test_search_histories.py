@@ -17,7 +17,7 @@ from perf_culprit.model.bisection import (
     Result,
     SearchSettings,
 )
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.search import Search
@@ -195,7 +195,7 @@ def test_the_same_change_on_both_sides_of_a_merge() -> None:
     values = {f"c{place}": (2.0 if place in {3, 6, 7, 8, 9} else 100.0,) for place in (0, 9, 1, 8, 5, 6, 2, 3)}
     commits = list(values)
     pairs = [commits[:2], commits[2:4], commits[4:6], commits[:2], commits[6:]]
-    start = Search.start(commit_range, settings=SearchSettings(minimum_effect=DEFAULTS[Kind.COUNT])).state
+    start = Search.start(commit_range, settings=SearchSettings(minimum_effect=DEFAULTS[DataKind.COUNT])).state
     state = replace(
         start,
         jobs=tuple(

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from benchmarks.bisect.machine import chain, play
 from perf_culprit.model.bisection import Engine, FailureKind, OutcomeKind, Phase, Purpose, SearchSettings, Sought
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.search.search import Search
 from tests.support.virtual_searches import NOTHING, Virtual, names, planted, steps
 
@@ -39,7 +39,7 @@ def test_equal_constant_values_are_no_change_and_no_nan(engine: Engine, size: in
 
 def test_counts_that_differ_the_other_way_need_no_second_look() -> None:
     virtual = replace(steps(chain(32), {7: -0.5}), noise=NOTHING)
-    outcome = virtual.search(0, sought=Sought.WORSE, minimum_effect=DEFAULTS[Kind.COUNT])
+    outcome = virtual.search(0, sought=Sought.WORSE, minimum_effect=DEFAULTS[DataKind.COUNT])
     assert (outcome.kind, outcome.executions) == (OutcomeKind.NOT_REPRODUCED, 4)
     assert outcome.relative_change == pytest.approx(-0.5)
 
@@ -169,7 +169,7 @@ def test_a_slow_merge_base_ends_it(engine: Engine) -> None:
     assert outcome.culprits == ()
 
 
-@pytest.mark.parametrize(("noise", "effect", "most"), [(NOTHING, DEFAULTS[Kind.COUNT], 6), ("3%", 0.0005, 15)])
+@pytest.mark.parametrize(("noise", "effect", "most"), [(NOTHING, DEFAULTS[DataKind.COUNT], 6), ("3%", 0.0005, 15)])
 @pytest.mark.parametrize("level", [-0.3, 3.9])
 def test_a_merge_base_unlike_both_ends_ends_it(noise: str, effect: float, most: int, level: float) -> None:
     """Both sides made the same change since the merge base, so the bad end is no worse than the good one."""

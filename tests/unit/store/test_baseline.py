@@ -12,7 +12,7 @@ from perf_culprit.model.reason import BaselineReason
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, MetricKey, Run
 from perf_culprit.store.ancestry import TARGET_COMMIT, Ancestry
 from perf_culprit.store.baseline import SHOWN_CHOICES, choose_baseline
-from perf_culprit.store.protocol import StoredRun, UnreadableRun
+from perf_culprit.store.protocol import NamedRun, UnreadableRun
 from tests.support.fake_history import FakeHistory
 from tests.support.reasons import words_of
 
@@ -36,9 +36,9 @@ def make_run(number: int, *, cpu: str | None = INTEL, regressions: Sequence[str]
     )
 
 
-def entry(run: Run) -> StoredRun:
+def entry(run: Run) -> NamedRun:
     assert run.commit is not None
-    return StoredRun(id=f"runs/{run.commit}", commit=run.commit, run=run)
+    return NamedRun(id=f"runs/{run.commit}", commit=run.commit, run=run)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def line(monkeypatch: pytest.MonkeyPatch) -> Ancestry:
 TARGET = make_run(1001)
 
 
-def choose(entries: Sequence[StoredRun | UnreadableRun], *, target: Run = TARGET, window: int = 30) -> Baseline:
+def choose(entries: Sequence[NamedRun | UnreadableRun], *, target: Run = TARGET, window: int = 30) -> Baseline:
     return choose_baseline(FakeHistory(entries), Path(), target=target, base="main", window=window)
 
 

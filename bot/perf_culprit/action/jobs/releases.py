@@ -13,7 +13,7 @@ from perf_culprit.flows.registry_release import MANIFESTS, Release, bumped, rele
 from perf_culprit.github.host import Host
 from perf_culprit.model.report import Report
 from perf_culprit.store.opening import OF_SEARCHES, HistoryPlace, open_history, suite_names
-from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.protocol import NamedRun
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ class Releases:
                 reference=reference,
             ).report
             for stored in newest
-            if isinstance(stored, StoredRun)
+            if isinstance(stored, NamedRun)
         )
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from perf_culprit.errors import DataError, listed
+from perf_culprit.errors import DataError, list_names
 from perf_culprit.model.run import CounterTable, Direction, Environment, Metric
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import Parsed, checked_metric, checked_name
@@ -50,7 +50,7 @@ def number_of(text: str) -> float:
 
 def names_shown(names: list[str]) -> str:
     """List a few foreign names for a note."""
-    return listed([shown(name) for name in names], most=MAX_SHOWN_NAMES)
+    return list_names([shown(name) for name in names], most=MAX_SHOWN_NAMES)
 
 
 def epoch_divisor(number: float) -> float:

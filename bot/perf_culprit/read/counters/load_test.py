@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import Final
 
-from perf_culprit.errors import DataError, listed
+from perf_culprit.errors import DataError, list_names
 from perf_culprit.model.run import Benchmark, Direction, Metric
 from perf_culprit.read.counters.counter_tables import MAX_SHOWN_NAMES, Built, build_table, names_shown
 from perf_culprit.read.results.content import shown
@@ -149,7 +149,9 @@ class LoadTest:
         notes = []
         if self._failures:
             labels = [f"{shown(label)} ({number})" for label, number in self._failures.items()]
-            notes.append(f"failed requests are left out of the response times: {listed(labels, most=MAX_SHOWN_NAMES)}")
+            notes.append(
+                f"failed requests are left out of the response times: {list_names(labels, most=MAX_SHOWN_NAMES)}"
+            )
         sampled = [label for (label, _), (_, chosen) in self._labels.items() if chosen.count > len(chosen)]
         if sampled:
             notes.append(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,5 +38,5 @@ class ComparisonSettings:
     """
 
     alpha: float = 0.01
-    minimum_effect: float = DEFAULTS[Kind.CALL_TREE]
+    minimum_effect: float = DEFAULTS[DataKind.CALL_TREE]
     same_work: bool = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 
 from msgspec import structs
 
-from perf_culprit.errors import DataError, TooLargeError, listed
+from perf_culprit.errors import DataError, TooLargeError, list_names
 from perf_culprit.model.run import Direction, Environment, FileRead, MetricKey, Run
 from perf_culprit.progress import doing
 from perf_culprit.read.format_reader import first_match
@@ -59,7 +59,7 @@ def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = Fals
     if not undirected:
         return replace(parsed, benchmarks=tuple(kept)) if kept else parsed
     names = [f"`{shown(name)}`" for name in undirected]
-    few = listed(names, most=MAX_SHOWN_NAMES)
+    few = list_names(names, most=MAX_SHOWN_NAMES)
     note = f"left out because nothing says which way is good: {few}; {SET_DIRECTION}"
     return replace(parsed, benchmarks=tuple(kept), notes=(*parsed.notes, note), undirected=len(undirected))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import BinaryIO, Final
 
-from perf_culprit.errors import DataError, UsageError, listed
+from perf_culprit.errors import DataError, UsageError, list_names
 from perf_culprit.model.reason import Reason, remark
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.read.results.content import shown
@@ -221,4 +221,4 @@ def _bad_cell(cells: _Cells, name: str, line: int, message: str) -> DataError:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return listed([f"`{shown(name)}`" for name in names], most=SHOWN_NAMES)
+    return list_names([f"`{shown(name)}`" for name in names], most=SHOWN_NAMES)

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import structs
 
-from perf_culprit.errors import listed
+from perf_culprit.errors import list_names
 from perf_culprit.model.run import TIME, Benchmark, Metric, Summary
 from perf_culprit.model.unit_sizes import NANOSECONDS
 from perf_culprit.read.results.content import shown
@@ -140,7 +140,7 @@ def without_rounded(benchmarks: Sequence[Benchmark]) -> tuple[tuple[Benchmark, .
         for benchmark in benchmarks
         if benchmark.metric.name.startswith(ROUNDED) and 0.0 in (benchmark.samples or (benchmark.value,))
     ]
-    names = listed([f"`{shown(one.name)}` {one.metric.name}" for one in rounded], most=MAX_SHOWN_ROUNDED)
+    names = list_names([f"`{shown(one.name)}` {one.metric.name}" for one in rounded], most=MAX_SHOWN_ROUNDED)
     kept = tuple(benchmark for benchmark in benchmarks if benchmark not in rounded) if rounded else tuple(benchmarks)
     return kept, (f"left out because the tool printed them as 0: {names}",) * bool(rounded)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perf_culprit.errors import DataError, listed
+from perf_culprit.errors import DataError, list_names
 from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import NUMBER, TIME_UNIT, lines, nanoseconds, qualified
 from perf_culprit.read.results.content import shown
@@ -297,7 +297,7 @@ def _read_lnt(source: Source) -> Parsed:
     series = list(_lnt_first(root) if root.find("Tests") is not None else _lnt_second(root))
     named = [(name, metric, values) for name, text, values in series if (metric := _lnt_metric(text)) is not None]
     left_out = sorted({shown(text) for _, text, _ in series if _lnt_metric(text) is None})
-    notes = (f"left out because LNT does not say what they mean: {listed(left_out, most=3)}",) * bool(left_out)
+    notes = (f"left out because LNT does not say what they mean: {list_names(left_out, most=3)}",) * bool(left_out)
     return Parsed(
         benchmarks=gathered(
             (from_samples(name, metric=metric, samples=values.numbers(), place=values.place), values.place)

@@ -53,9 +53,9 @@ def _appended(name: str) -> Table:
     )
 
 
-RUNS: Final = _appended("runs")
-ACCEPTANCES: Final = _appended("acceptances")
-BISECTIONS: Final = Table(
+RUNS_TABLE: Final = _appended("runs")
+ACCEPTANCES_TABLE: Final = _appended("acceptances")
+BISECTIONS_TABLE: Final = Table(
     "perf_culprit_bisections",
     METADATA,
     Column("key", Text, primary_key=True),
@@ -64,7 +64,7 @@ BISECTIONS: Final = Table(
     Column("content", LargeBinary, nullable=False),
 )
 # Keyed by the first folder of a path.
-TABLES: Final[Mapping[str, Table]] = {"runs": RUNS, "accepted": ACCEPTANCES, "bisections": BISECTIONS}
+TABLES: Final[Mapping[str, Table]] = {"runs": RUNS_TABLE, "accepted": ACCEPTANCES_TABLE, "bisections": BISECTIONS_TABLE}
 
 
 # One database: its connection, its transactions, and its errors translated to ours, without secrets.
@@ -72,12 +72,12 @@ TABLES: Final[Mapping[str, Table]] = {"runs": RUNS, "accepted": ACCEPTANCES, "bi
 MIGRATE_STEP: Final = "let a role that may create tables run: perf-culprit history migrate"
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 SHOWN_MESSAGE_LENGTH: Final = 600
 SQLITE_WAIT_SECONDS: Final = 30.0
 # Rows per statement: a run of 1,000 benchmarks is a quarter of a megabyte.
-ROWS_AT_ONCE: Final = 50
+_ROWS_PER_STATEMENT: Final = 50
 # libpq's options. They detect a lost host, even within a transaction. No prepared statements: a pooler keeps none.
 POSTGRESQL_OPTIONS: Final = {"connect_timeout": "10", "tcp_user_timeout": "60000", "application_name": "perf-culprit"}
 # Set so that libpq looks for no secrets: an empty password, and no password file.
@@ -104,7 +104,7 @@ PERMANENT: Final = (
 )
 # An execution option of statements that read contents as bytes.
 AS_BYTES: Final = "as_bytes"
-COMMON: Final[Mapping[str, Any]] = {"hide_parameters": True, "insertmanyvalues_page_size": ROWS_AT_ONCE}
+_ENGINE_OPTIONS: Final[Mapping[str, Any]] = {"hide_parameters": True, "insertmanyvalues_page_size": _ROWS_PER_STATEMENT}
 
 
 class TransientError(InfrastructureError):
@@ -120,7 +120,7 @@ class Database:
         self._password = url.password
         self._engine = _sqlite(self._file) if self._file else _postgresql(url)
 
-    def read(self, action: Callable[[Connection], T], *, empty: T) -> T:
+    def read(self, action: Callable[[Connection], _T], *, empty: _T) -> _T:
         """Return the result of `action`; `empty` if nothing was ever written. Neither a file nor tables are created."""
         with self._told():
             if self._file and not self._file.exists():
@@ -128,17 +128,17 @@ class Database:
             with self._engine.connect() as connection:
                 return empty if is_empty(connection, place=self.place) else action(connection)
 
-    def write(self, action: Callable[[Connection], T]) -> T:
+    def write(self, action: Callable[[Connection], _T]) -> _T:
         """Return the result of `action`, run in one transaction. First create or migrate the tables where necessary."""
         with self._writing() as connection:
-            if not is_current(connection, place=self.place):
-                migrate(connection, place=self.place)
+            if not _are_tables_current(connection, place=self.place):
+                _migrate(connection, place=self.place)
             return action(connection)
 
     def prepare(self) -> bool:
         """Create or migrate the tables. False if they were current."""
         with self._writing() as connection:
-            return migrate(connection, place=self.place)
+            return _migrate(connection, place=self.place)
 
     def close(self) -> None:
         self._engine.dispose()
@@ -172,7 +172,7 @@ class Database:
 
 def _sqlite(file: Path) -> Engine:
     url = URL.create("sqlite", database=str(file))
-    engine = create_engine(url, connect_args={"timeout": SQLITE_WAIT_SECONDS}, **COMMON)
+    engine = create_engine(url, connect_args={"timeout": SQLITE_WAIT_SECONDS}, **_ENGINE_OPTIONS)
 
     @event.listens_for(engine, "connect")
     def _begin_by_ourselves(connection: Any, _: object) -> None:
@@ -197,7 +197,7 @@ def _postgresql(url: DatabaseUrl) -> Engine:
     options = {name: value for name, value in POSTGRESQL_OPTIONS.items() if name not in url.parameters}
     if not url.gets_secrets:
         options |= NO_SECRETS
-    engine = create_engine(place, connect_args={**options, "prepare_threshold": None}, **COMMON)
+    engine = create_engine(place, connect_args={**options, "prepare_threshold": None}, **_ENGINE_OPTIONS)
 
     @event.listens_for(engine, "before_cursor_execute")
     def _ask_for_bytes(_: object, cursor: Any, *rest: Any) -> None:
@@ -210,10 +210,10 @@ def _postgresql(url: DatabaseUrl) -> Engine:
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 # The key of a PostgreSQL advisory lock: any number, but always the same.
-LOCK: Final = 7_064_312_019
+_UPGRADE_LOCK: Final = 7_064_312_019
 
 
-def is_current(connection: Connection, *, place: str) -> bool:
+def _are_tables_current(connection: Connection, *, place: str) -> bool:
     """Whether the tables exist and are current. Raise a ConfigError if a newer program made them."""
     if (version := _version(connection)) is not None and version not in VERSIONS:
         raise ConfigError(
@@ -226,7 +226,7 @@ def is_current(connection: Connection, *, place: str) -> bool:
 
 def is_empty(connection: Connection, *, place: str) -> bool:
     """Whether there are no tables yet. Raise a ConfigError if they are of another version."""
-    if is_current(connection, place=place):
+    if _are_tables_current(connection, place=place):
         return False
     if (version := _version(connection)) is None:
         return True
@@ -235,14 +235,14 @@ def is_empty(connection: Connection, *, place: str) -> bool:
     )
 
 
-def migrate(connection: Connection, *, place: str) -> bool:
+def _migrate(connection: Connection, *, place: str) -> bool:
     """Create or upgrade the tables in the connection's transaction. False if they were current.
 
     PostgreSQL's lock admits one migration at a time; one that waited finds the work done. SQLite locks the whole file.
     """
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
-    if is_current(connection, place=place):
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})")
+    if _are_tables_current(connection, place=place):
         return False
     from alembic import command
     from alembic.config import Config

@@ -28,12 +28,20 @@ from perf_culprit.store.branch_files import (
     readable,
     superfluous,
 )
-from perf_culprit.store.protocol import LoadedBisection, Options, RunReader, written
+from perf_culprit.store.protocol import LoadedBisection, Options, RunReader, new_run_file
 from perf_culprit.store.retention import Retention
 from perf_culprit.store.run_names import RunFile, read_names, stored_key, suite_slug
-from perf_culprit.store.sql.database import ACCEPTANCES, AS_BYTES, BISECTIONS, RUNS, TABLES, Database, TransientError
+from perf_culprit.store.sql.database import (
+    ACCEPTANCES_TABLE,
+    AS_BYTES,
+    BISECTIONS_TABLE,
+    RUNS_TABLE,
+    TABLES,
+    Database,
+    TransientError,
+)
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 INSERTS: Final[Mapping[str, Callable[[Table], Any]]] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
@@ -59,18 +67,18 @@ class SqlHistory(RunReader):
         self._expected |= {key: name for name in names if (key := stored_key(name)) is not None}
 
     def suites(self) -> frozenset[str]:
-        query = select(RUNS.c.suite).distinct()
+        query = select(RUNS_TABLE.c.suite).distinct()
         return self._read_by(lambda connection: frozenset(connection.scalars(query)), empty=frozenset())
 
     def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]:
-        entries = [(file.path, content) for file, content in (written(run, self._retention) for run in runs)]
+        entries = [(file.path, content) for file, content in (new_run_file(run, self._retention) for run in runs)]
         keys = [str(stored_key(path)) for path, _ in entries]
         self.expect(self.names)
 
         def append(connection: Connection) -> dict[str, str]:
             _add(connection, entries)
             suites = {path.split("/")[1] for path in (*self._expected.values(), *dict(entries))}
-            query = select(RUNS.c.key, RUNS.c.path).where(RUNS.c.suite.in_(suites))
+            query = select(RUNS_TABLE.c.key, RUNS_TABLE.c.path).where(RUNS_TABLE.c.suite.in_(suites))
             return {row.key: row.path for row in connection.execute(query)}
 
         stored = self._write(append, failure="no run was recorded")
@@ -80,8 +88,10 @@ class SqlHistory(RunReader):
         return tuple(stored[key] for key in keys)
 
     def accepted(self, suite: str) -> tuple[Acceptance, ...]:
-        query = select(ACCEPTANCES.c.path, ACCEPTANCES.c.content).where(ACCEPTANCES.c.suite == suite_slug(suite))
-        query = query.order_by(ACCEPTANCES.c.path).limit(MOST_READ)
+        query = select(ACCEPTANCES_TABLE.c.path, ACCEPTANCES_TABLE.c.content).where(
+            ACCEPTANCES_TABLE.c.suite == suite_slug(suite)
+        )
+        query = query.order_by(ACCEPTANCES_TABLE.c.path).limit(MOST_READ)
         rows: Sequence[Any] = self._read_by(lambda connection: connection.execute(query).all(), empty=())
         return readable(suite, ((path, self._unpacked(content)) for path, content in rows))
 
@@ -91,7 +101,7 @@ class SqlHistory(RunReader):
 
     def load(self, bisection_id: str) -> LoadedBisection | None:
         path = bisection_path(bisection_id)
-        query = select(BISECTIONS.c.version, BISECTIONS.c.content).where(BISECTIONS.c.key == path)
+        query = select(BISECTIONS_TABLE.c.version, BISECTIONS_TABLE.c.content).where(BISECTIONS_TABLE.c.key == path)
         row = self._read_by(lambda connection: connection.execute(query).one_or_none(), empty=None)
         if row is None:
             return None
@@ -106,13 +116,13 @@ class SqlHistory(RunReader):
             if expected is None:
                 changed = _add(connection, [(path, content)])
             else:
-                there = (BISECTIONS.c.key == path) & (BISECTIONS.c.version == expected)
-                changed = connection.execute(update(BISECTIONS).where(there).values(row)).rowcount
-            version = connection.scalar(select(BISECTIONS.c.version).where(BISECTIONS.c.key == path))
+                there = (BISECTIONS_TABLE.c.key == path) & (BISECTIONS_TABLE.c.version == expected)
+                changed = connection.execute(update(BISECTIONS_TABLE).where(there).values(row)).rowcount
+            version = connection.scalar(select(BISECTIONS_TABLE.c.version).where(BISECTIONS_TABLE.c.key == path))
             if not changed and version != row["version"]:
                 raise BisectionConflictError(is_there=version is not None, place=f"{self.place}: {path}")
-            if old := superfluous(connection.scalars(select(BISECTIONS.c.path)), keep=path):
-                connection.execute(delete(BISECTIONS).where(BISECTIONS.c.path.in_(old)))
+            if old := superfluous(connection.scalars(select(BISECTIONS_TABLE.c.path)), keep=path):
+                connection.execute(delete(BISECTIONS_TABLE).where(BISECTIONS_TABLE.c.path.in_(old)))
 
         self._write(replace, failure="the bisection was not stored")
         return str(row["version"])
@@ -147,7 +157,7 @@ class SqlHistory(RunReader):
     def _suite_files(self, suite: str) -> Sequence[RunFile]:
         slug = suite_slug(suite)
         if slug not in self._seen:
-            query = select(RUNS.c.path).where(RUNS.c.suite == slug)
+            query = select(RUNS_TABLE.c.path).where(RUNS_TABLE.c.suite == slug)
             paths: Sequence[str] = self._read_by(lambda connection: connection.scalars(query).all(), empty=())
             self._seen[slug] = read_names(TreeEntry(path=path, blob="") for path in paths)
         return self._seen[slug]
@@ -165,12 +175,12 @@ class SqlHistory(RunReader):
             return b""
         return data if unpacking.eof else b""
 
-    def _read_by(self, action: Callable[[Connection], T], *, empty: T) -> T:
+    def _read_by(self, action: Callable[[Connection], _T], *, empty: _T) -> _T:
         return self._patiently(
             lambda: self._database.read(action, empty=empty), failure="the history could not be read", writes=False
         )
 
-    def _write(self, action: Callable[[Connection], T], *, failure: str) -> T:
+    def _write(self, action: Callable[[Connection], _T], *, failure: str) -> _T:
         return self._patiently(lambda: self._database.write(action), failure=failure)
 
     def _is_transient(self, error: InfrastructureError) -> bool:
@@ -199,7 +209,7 @@ def _row(path: str, content: bytes) -> dict[str, object]:
     return {"key": stored_key(path), "path": path, "suite": parts[1], "commit": parts[2], "content": packed}
 
 
-def prepare(url: DatabaseUrl) -> bool:
+def prepare_tables(url: DatabaseUrl) -> bool:
     """Create or update the tables. False if they were current."""
     with closing(Database(url)) as database:
         return database.prepare()
