@@ -73,7 +73,7 @@ def test_linters_find_nothing(tmp_path: Path) -> None:
 def test_actionlint_finds_nothing(tmp_path: Path) -> None:
     """.github/actionlint.yaml lists exceptions: features that actionlint's newest version does not know yet."""
     if (actionlint := shutil.which("actionlint")) is None:
-        pytest.skip("actionlint is not installed (.ci/lint does where there is go)")
+        pytest.skip("actionlint is not installed (noxfile.py does where there is go)")
     (ignored,) = yaml.safe_load((PROJECT / ".github" / "actionlint.yaml").read_text(encoding="utf-8"))["paths"].values()
     options = [word for pattern in ignored["ignore"] for word in ("-ignore", pattern)]
     for number, block in enumerate(WORKFLOWS):
