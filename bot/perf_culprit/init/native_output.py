@@ -375,8 +375,7 @@ READ: Final = re.compile(
     "|".join(pattern for pattern, _ in RULES)
     + r"|\b(mitata|tinybench|benchmark\.js|nanobench|pyperf|benchmark_harness|BenchmarkTools|console\.table)\b"
     r"|\bdeno bench\b|Benchmark\.(Suite|bm|bmbm|measure)\b|(from |require\()['\"]benchmark['\"]|benchmark/ips"
-    r"|\b(time|wrk2?|hey|vegeta|pgbench|sysbench|k6|locust|jmeter|redis-benchmark|memtier_benchmark|lighthouse) -"
-    r"|PERFHERDER_DATA",
+    r"|\b(time|wrk2?|hey|vegeta|pgbench|sysbench|k6|locust|jmeter|redis-benchmark|memtier_benchmark|lighthouse) -",
     re.IGNORECASE,
 )
 # The libraries of a program can be seen in its source.

@@ -1,4 +1,4 @@
-"""Otava's tables, Nyrkiö, Perfherder and Skia Perf."""
+"""Otava's tables and Nyrkiö."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -127,20 +127,6 @@ def test_nyrkio_tests_keep_their_metrics_apart() -> None:
 def test_nyrkio_without_entries_is_no_data() -> None:
     with pytest.raises(DataError, match="holds no entry"):
         parse("nyrkio", [])
-
-
-def test_perfherder_without_direction_is_lower_is_better() -> None:
-    content = {"framework": {}, "suites": [{"name": "s", "value": 1, "subtests": [{"name": "t", "value": 2}]}]}
-    assert [(b.name, b.metric.direction) for b in parse("perfherder", content).benchmarks] == [
-        ("s", LOWER),
-        ("s / t", LOWER),
-    ]
-
-
-def test_skia_results_that_nothing_tells_apart_are_refused() -> None:
-    result = {"key": {"test": "a", "units": "ms"}, "measurement": 1.0}
-    with pytest.raises(DataError, match="`a` is also at"):
-        parse("skia_perf", {"version": 1, "git_hash": "x", "results": [result, result]})
 
 
 def test_nyrkio_with_an_entry_a_line_is_read_as_its_list_and_a_broken_line_is_named() -> None:

@@ -1,4 +1,4 @@
-"""Formats of tools that track results over many commits: Otava, Nyrkiö, Skia Perf and Perfherder."""
+"""Formats of tools that track results over many commits: Otava and Nyrkiö."""
 
 import csv
 import io
@@ -11,7 +11,6 @@ from itertools import islice
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary, in_utc
-from perf_culprit.model.unit_sizes import SECONDS
 from perf_culprit.read.results.console import is_number, number_of
 from perf_culprit.read.results.content import load_json, shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
@@ -20,17 +19,15 @@ from perf_culprit.read.results.parsed import (
     VALUE,
     Parsed,
     ResultReader,
-    components,
     direction_of,
     epoch_time,
-    from_samples,
     from_summary,
     full_hash,
     newest,
     unique,
     utc_time,
 )
-from perf_culprit.read.results.source import Source, json_object
+from perf_culprit.read.results.source import Source
 
 # Apache Otava's CSV: a row per run with a time, a commit and a column per metric.
 #
@@ -250,98 +247,4 @@ NYRKIO = ResultReader(
     read=_read_nyrkio,
     read_history=_read_nyrkio_history,
     aliases=("nyrkioJson",),
-)
-
-
-# Skia Perf JSON, version 1: keyed results with one or several measurements.
-
-SKIA_TEST = "test"
-SKIA_UNITS = ("units", "unit")
-IMPROVEMENT = "improvement_direction"
-SKIA_DIRECTIONS = {"up": Direction.HIGHER_IS_BETTER, "down": Direction.LOWER_IS_BETTER}
-
-
-def _read_skia(source: Source) -> Parsed:
-    root = source.root()
-    shared = _skia_keys(root)
-    values = [value for result in root.at("results").elements() for value in _skia_values(result, shared)]
-    return Parsed(
-        benchmarks=unique((_skia_benchmark(*value), value[-1].place) for value in values),
-        environment=components(cpu=shared.get("cpu"), architecture=shared.get("arch"), os=shared.get("os")),
-        commit=full_hash(root.at("git_hash").value),
-    )
-
-
-def _skia_keys(value: JsonValue) -> dict[str, str]:
-    return {name: member.text() for name, member in value.members_of("key")}
-
-
-def _skia_values(result: JsonValue, shared: dict[str, str]) -> Iterator[tuple[dict[str, str], str, JsonValue]]:
-    """Yield the keys, metric name and number of each trace of Skia Perf."""
-    keys = {**shared, **_skia_keys(result)}
-    if (groups := result.find("measurements")) is None:
-        yield keys, VALUE, result.at("measurement")
-        return
-    for group, entries in groups.members():
-        # Some files name the group by its unit, others name it `stat`.
-        unit = {SKIA_UNITS[0]: group} if group in SECONDS else {}
-        for entry in entries.elements():
-            yield {**unit, **keys}, entry.at("value").text(), entry.at("measurement")
-
-
-def _skia_benchmark(keys: dict[str, str], metric_name: str, number: JsonValue) -> Benchmark:
-    unit = next((keys[name] for name in SKIA_UNITS if name in keys), "")
-    direction = SKIA_DIRECTIONS.get(keys.get(IMPROVEMENT, "")) or direction_of(unit) or Direction.UNKNOWN
-    rest = {name: text for name, text in keys.items() if name not in (SKIA_TEST, IMPROVEMENT, *SKIA_UNITS)}
-    words = [keys[SKIA_TEST]] if SKIA_TEST in keys else []
-    name = " ".join([*words, *(f"{key}={rest[key]}" for key in sorted(rest))])
-    metric = Metric(name=metric_name, unit=unit, direction=direction)
-    return from_summary(name, metric=metric, summary=Summary(value=number.number()), place=number.place)
-
-
-SKIA_PERF = ResultReader(
-    id="skia_perf",
-    description="Skia Perf JSON, version 1",
-    example="nanobench --outResultsFile bench.json",
-    matches=json_object(
-        lambda root: "git_hash" in root and isinstance(root.get("results"), list) and "version" in root
-    ),
-    read=_read_skia,
-)
-
-
-# Perfherder artifacts (Mozilla): suites and subtests, replicates as samples.
-
-
-def _read_perfherder(source: Source) -> Parsed:
-    return Parsed(
-        benchmarks=unique(pair for suite in source.root().at("suites").elements() for pair in _perfherder_suite(suite))
-    )
-
-
-def _perfherder_suite(suite: JsonValue) -> Iterator[tuple[Benchmark, str]]:
-    name = " ".join([suite.at("name").text(), *(option.text() for option in suite.elements_of("extraOptions"))])
-    if suite.find("value") is not None:
-        yield _perfherder_benchmark(name, suite), suite.place
-    for subtest in suite.at("subtests").elements():
-        yield _perfherder_benchmark(f"{name} / {subtest.at('name').text()}", subtest), subtest.place
-
-
-def _perfherder_benchmark(name: str, entry: JsonValue) -> Benchmark:
-    unit, replicates = entry.find("unit"), entry.find("replicates")
-    lower = entry.find("lowerIsBetter")
-    # The schema's readers treat a missing lowerIsBetter as true.
-    direction = Direction.LOWER_IS_BETTER if lower is None or lower.value is True else Direction.HIGHER_IS_BETTER
-    metric = Metric(name="value", unit="" if unit is None else unit.text(), direction=direction)
-    if replicates is not None and replicates.value != []:
-        return from_samples(name, metric=metric, samples=replicates.numbers(), place=replicates.place)
-    return from_summary(name, metric=metric, summary=Summary(value=entry.at("value").number()), place=entry.place)
-
-
-PERFHERDER = ResultReader(
-    id="perfherder",
-    description="Perfherder JSON (PERFHERDER_DATA)",
-    example="the JSON after PERFHERDER_DATA: in a log",
-    matches=json_object(lambda root: "framework" in root and isinstance(root.get("suites"), list)),
-    read=_read_perfherder,
 )

@@ -76,8 +76,6 @@ READERS: Final = by_id(
         printed_tables.PYTEST_COMPARED_CSV,
         whole_systems.LIGHTHOUSE,
         whole_systems.CLICKBENCH,
-        commit_series.PERFHERDER,
-        commit_series.SKIA_PERF,
         commit_series.NYRKIO,
         tool_histories.SANDMARK,
         bencher.BENCHER_PERF,
