@@ -20,7 +20,7 @@ SAFE_PATH: Final = "PYTHONSAFEPATH"
 
 
 def python(*arguments: str) -> list[str]:
-    """The command of such a process."""
+    """Return the command of such a process."""
     return [sys.executable, "-P", *arguments]
 
 

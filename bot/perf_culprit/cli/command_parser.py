@@ -122,7 +122,7 @@ def command_parser() -> Parser:
 
 
 def all_parsers() -> list[Parser]:
-    """The parser of the command line and those of all commands, with their options."""
+    """Return the parser of the command line and those of all commands, with their options."""
     parsers = [command_parser()]
     for parser in parsers:
         parser.fill()

@@ -39,7 +39,7 @@ def write(path: Path | None, data: bytes) -> None:
 
 
 def text_stream(*written: Path | None) -> TextIO:
-    """The stream for text: standard output, unless a file is written there."""
+    """Return the stream for text: standard output, unless a file is written there."""
     return sys.stderr if Path("-") in written else sys.stdout
 
 
@@ -102,7 +102,7 @@ def write_page(path: Path, page: str, *, is_shown: bool) -> None:
 
 
 def colour(stream: TextIO) -> bool:
-    """Whether to colour, by no-color.org and force-color.org: if not "", NO_COLOR takes precedence over FORCE_COLOR."""
+    """Return whether to colour (no-color.org, force-color.org): if not "", NO_COLOR has precedence over FORCE_COLOR."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
@@ -113,7 +113,7 @@ def width() -> int:
 
 
 def table_width(stream: TextIO) -> int:
-    """The width of the terminal, or of COLUMNS; piped output has every column."""
+    """Return the width of the terminal, or of COLUMNS; piped output has every column."""
     return width() if stream.isatty() or os.environ.get("COLUMNS") else UNLIMITED
 
 

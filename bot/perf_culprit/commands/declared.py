@@ -123,7 +123,7 @@ def _field(owner: type[Declared], name: str, hint: Any, option: Option) -> Field
 
 
 def whole_number(text: str) -> int:
-    """A whole number from 0 up."""
+    """Return a whole number from 0 up."""
     number = int(text) if text.isdecimal() and len(text) < 10 else -1
     if number < 0:
         raise ValueError(f"{text!r} is not a whole number from 0 up")

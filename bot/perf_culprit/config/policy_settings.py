@@ -437,7 +437,7 @@ def _check_categories(categories: Sequence[CategoryConfig]) -> None:
 
 
 def matches_any(name: str, patterns: Iterable[str]) -> bool:
-    """Whether one of the shell patterns matches, with upper and lower case told apart."""
+    """Return whether one of the shell patterns matches, with upper and lower case told apart."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

@@ -331,12 +331,12 @@ class Config(PolicySettings):
         return is_code and matches_any(path, self.benchmark_files)
 
     def owners_of(self, keys: Iterable[MetricKey]) -> tuple[str, ...]:
-        """The owners of these metrics, by the first entry that matches each."""
+        """Return the owners of these metrics, by the first entry that matches each."""
         entries = (next((entry for entry in self.benchmarks if entry.matches(key)), None) for key in keys)
         return tuple(dict.fromkeys(name for entry in entries if entry is not None for name in entry.owners))
 
     def direction_of(self, key: MetricKey) -> Direction | None:
-        """The configured direction of a metric whose file does not state it."""
+        """Return the configured direction of a metric whose file does not state it."""
         return next((entry.direction for entry in self.benchmarks if entry.matches(key)), None)
 
     @model_validator(mode="before")
@@ -362,7 +362,7 @@ class Config(PolicySettings):
 
 
 def description_of(key: str) -> str:
-    """The description of a key such as `history.branch`, without links to other pages."""
+    """Return the description of a key such as `history.branch`, without links to other pages."""
     section: Any = Config
     *sections, name = key.split(".")
     for part in sections:
@@ -372,6 +372,6 @@ def description_of(key: str) -> str:
 
 @cache
 def config_schema() -> dict[str, Any]:
-    """The JSON schema for editors; docs/config.schema.json is this, kept current by a test."""
+    """Return the JSON schema for editors; docs/config.schema.json is this, kept current by a test."""
     schema = Config.model_json_schema(mode="validation")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "perf-culprit configuration"}

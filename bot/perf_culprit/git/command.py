@@ -121,7 +121,7 @@ class Remote:
         return str(Path(self.url).resolve()) if is_path else self.url
 
     def config(self, handle: int | None = None) -> tuple[tuple[str, str], ...]:
-        """The settings of the remote `REMOTE_NAME`: its URL, and its token, at `handle` or else inline.
+        """Return the settings of the remote `REMOTE_NAME`: its URL, and its token, at `handle` or else inline.
 
         The empty header first removes the one that actions/checkout leaves in the repository's configuration. GitHub
         answers 400 to two Authorization headers.

@@ -25,7 +25,7 @@ CAN_HAND_OVER: Final = sys.platform == "linux"
 
 @contextmanager
 def handed_over(token: str | None) -> Iterator[int | None]:
-    """The file descriptor from which the helper reads the token; None if there is no token or no support."""
+    """Open the descriptor from which the helper reads the token; None if there is no token or no support."""
     if token is None or not CAN_HAND_OVER:
         yield None
         return
@@ -42,7 +42,7 @@ def handed_over(token: str | None) -> Iterator[int | None]:
 
 
 def helper_config(url: str, handle: int) -> tuple[tuple[str, str], ...]:
-    """The settings of the helper for this URL only; the empty value removes the helpers of the user's configuration.
+    """Return the settings of the helper for this URL; the empty value removes the helpers of the user's configuration.
 
     Since 2.46, git sends the helper's answer at once, not only after the server requested it.
     """

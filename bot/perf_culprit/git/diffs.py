@@ -35,7 +35,7 @@ class FileChange:
 
 
 def file_changes(repository: Path, base: str | None, head: str) -> tuple[FileChange, ...]:
-    """The files that differ, with detected renames and copies; all of `head`'s if `base` is None."""
+    """Return the files that differ, with detected renames and copies; all of `head`'s if `base` is None."""
     start = base or run_git(repository, "hash-object", "-t", "tree", "--stdin").decode().strip()
     options = ("-r", "-z", "--raw", "--no-abbrev", "-M", "-C", f"-l{RENAME_LIMIT}", *NO_PROGRAMS)
     output = run_git(repository, "diff-tree", *options, "--end-of-options", start, head, "--")
@@ -62,7 +62,7 @@ def _present(blob: str) -> str | None:
 
 
 def blob_sizes(repository: Path, blobs: Sequence[str]) -> tuple[int, ...]:
-    """The sizes in bytes, in the requested order."""
+    """Return the sizes in bytes, in the requested order."""
     output = run_git(repository, "cat-file", "--batch-check=%(objectsize)", lines=blobs).decode()
     sizes = output.split("\n")[:-1]
     if not all(size.isdecimal() for size in sizes):
@@ -108,7 +108,7 @@ class CountedChange:
 def commit_changes(
     repository: Path, commits: Sequence[str], *, first_parent: bool = False
 ) -> dict[str, tuple[CountedChange, ...]]:
-    """The changes of each commit relative to its only parent, by one call; merges are omitted.
+    """Return the changes of each commit relative to its only parent, by one call; merges are omitted.
 
     `first_parent`: include merges, relative to their first parent. Objects missing in a partial clone are not fetched.
     """
@@ -138,7 +138,7 @@ def commit_changes(
 
 
 def merge_resolutions(repository: Path, commits: Sequence[str]) -> dict[str, int]:
-    """The number of lines of each merge among `commits` that differ from every parent.
+    """Return the number of lines of each merge among `commits` that differ from every parent.
 
     0: its sides merged without a conflict, or one side's lines were taken unchanged.
     """
@@ -179,7 +179,7 @@ class PackedObject:
 
 
 def packed_objects(repository: Path, commit: str) -> tuple[PackedObject, ...]:
-    """All objects of `commit` and its history, with their size on disk; a delta counts without its base."""
+    """Return all objects of `commit` and its history, with their size on disk; a delta counts without its base."""
     listed = run_git(repository, "rev-list", "--objects", "--end-of-options", commit)
     lines = [line.partition(" ") for line in listed.decode(errors="surrogateescape").splitlines()]
     names = [name for name, _, _ in lines]
@@ -188,7 +188,7 @@ def packed_objects(repository: Path, commit: str) -> tuple[PackedObject, ...]:
 
 
 def packed_size(repository: Path, commit: str, *, folder: Path) -> int:
-    """The size in bytes of a pack of all objects of `commit`; the pack is written to `folder` and then deleted."""
+    """Return the size in bytes of a pack of all objects of `commit`, which is written to `folder` and deleted."""
     prefix = folder / "measured"
     arguments = ("--revs", "-q", str(prefix))
     run_git(repository, "pack-objects", *arguments, stdin=commit.encode(), timeout_seconds=NETWORK_TIMEOUT_SECONDS)
@@ -214,7 +214,7 @@ def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
 
 
 def headlines(repository: Path, commits: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Each commit's time by its committer's clock, in seconds since 1970, and the first line of its message."""
+    """Return each commit's time by its committer's clock, in seconds since 1970, and the first line of its message."""
     if not commits:
         return {}
     options = ("--no-walk=unsorted", "-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H %ct %s", "--stdin")

@@ -24,7 +24,7 @@ _idle: list[tuple[str, Path]] = []
 
 @contextmanager
 def kept_folder(purpose: str) -> Iterator[Path]:
-    """A folder for one user at a time, with the content that an earlier one for the same `purpose` left.
+    """Open a folder for one user at a time, with the content that an earlier one for the same `purpose` left.
 
     It is removed at once after an exception; otherwise, all are removed when the process ends.
     """
@@ -150,7 +150,7 @@ def fetch(
 
 
 def remote_branch(repository: Path, remote: Remote, branch: str) -> str | None:
-    """The commit of the remote's branch, which may be missing here; None if there is no such branch."""
+    """Return the commit of the remote's branch, which may be missing here, or None if there is no such branch."""
     reference = f"refs/heads/{branch}"
     output = run_git(repository, "ls-remote", REMOTE_NAME, reference, remote=remote).decode()
     commits = (line.split("\t") for line in output.splitlines())
@@ -158,7 +158,7 @@ def remote_branch(repository: Path, remote: Remote, branch: str) -> str | None:
 
 
 def remote_tags(repository: Path, remote: Remote) -> dict[str, str]:
-    """The commits of the remote's tags by tag name, which may be missing here."""
+    """Return the commits of the remote's tags by tag name, which may be missing here."""
     output = run_git(repository, "ls-remote", REMOTE_NAME, "refs/tags/*", remote=remote).decode("utf-8", "replace")
     # An annotated tag has a second line, with its commit: NAME^{}.
     lines = (line.split("\t", 1) for line in output.splitlines())
@@ -181,7 +181,7 @@ def push(repository: Path, remote: Remote, *, commit: str, branch: str, expected
 
 
 def list_tree(repository: Path, commit: str) -> tuple[TreeEntry, ...]:
-    """All files of a commit, in path order."""
+    """Return all files of a commit, in path order."""
     output = run_git(repository, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit)
     entries = []
     for line in output.decode(errors="surrogateescape").split("\0"):
@@ -193,7 +193,7 @@ def list_tree(repository: Path, commit: str) -> tuple[TreeEntry, ...]:
 
 
 def read_commit(repository: Path, revision: str) -> Commit:
-    """The commit that `revision` names; it must exist here."""
+    """Return the commit that `revision` names; it must exist here."""
     output = run_git(repository, "cat-file", "--batch", lines=[revision])
     head, _, content = output.decode(errors="replace").partition("\n")
     header, _, message = content.removesuffix("\n").partition("\n\n")
@@ -201,7 +201,7 @@ def read_commit(repository: Path, revision: str) -> Commit:
 
 
 def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None = None) -> tuple[bytes, ...]:
-    """The contents in the requested order. With `remote`, blobs omitted by a filter are fetched in one request."""
+    """Return the contents in the requested order. With `remote`, fetch blobs that a filter omitted in one request."""
     if not blobs:
         return ()
     if remote is not None and (missing := set(blobs) - _fetched[repository]):

@@ -28,7 +28,7 @@ _HOSTED: Final = re.compile(
 
 
 def find_commit(repository: Path, revision: str) -> str | None:
-    """The full hash of the commit that `revision` names, or None. A hash counts only if the commit exists here."""
+    """Return the full hash of the commit that `revision` names, or None. A hash counts only if its commit is here."""
     try:
         name = run_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except GitError as error:
@@ -39,7 +39,7 @@ def find_commit(repository: Path, revision: str) -> str | None:
 
 
 def missing_commits(repository: Path, hashes: Sequence[str]) -> tuple[str, ...]:
-    """The full hashes for which `find_commit` would return None, found with one process."""
+    """Return the full hashes for which `find_commit` would return None, found with one process."""
     if not hashes:
         return ()
     asked = [f"{commit}^{{commit}}" for commit in hashes]
@@ -67,7 +67,7 @@ def is_shallow(repository: Path) -> bool:
 
 
 def shallow_commits(repository: Path) -> tuple[str, ...]:
-    """The commits whose parents a depth limit removed."""
+    """Return the commits whose parents a depth limit removed."""
     path = Path(run_git(repository, "rev-parse", "--path-format=absolute", "--git-path", "shallow").decode().strip())
     return tuple(path.read_text(encoding="ascii").split()) if path.exists() else ()
 
@@ -77,7 +77,7 @@ def has_sha1_names(repository: Path) -> bool:
 
 
 def merge_bases(repository: Path, first: str, second: str) -> tuple[str, ...]:
-    """All best common ancestors, sorted; several after criss-cross merges, none for unrelated histories."""
+    """Return all best common ancestors, sorted; several after criss-cross merges, none for unrelated histories."""
     try:
         output = run_git(repository, "merge-base", "--all", "--end-of-options", first, second)
     except GitError as error:
@@ -88,7 +88,7 @@ def merge_bases(repository: Path, first: str, second: str) -> tuple[str, ...]:
 
 
 def is_ancestor(repository: Path, ancestor: str, descendant: str) -> bool:
-    """Whether `descendant` contains `ancestor`; a commit contains itself."""
+    """Return whether `descendant` contains `ancestor`; a commit contains itself."""
     try:
         run_git(repository, "merge-base", "--is-ancestor", "--end-of-options", ancestor, descendant)
     except GitError as error:
@@ -99,7 +99,7 @@ def is_ancestor(repository: Path, ancestor: str, descendant: str) -> bool:
 
 
 def is_on_own_branch(repository: Path, commit: str) -> bool:
-    """Whether HEAD, a local branch or one of the default remote contains it: not only a branch of a stranger."""
+    """Return whether HEAD, a local branch or one of the default remote contains it: not only a branch of a stranger."""
     name = _default_of(_remotes(repository))
     places = ["refs/heads", *([f"refs/remotes/{name}"] if name else [])]
     containing = run_git(repository, "for-each-ref", "--count=1", f"--contains={commit}", *places)
@@ -116,7 +116,7 @@ def ancestors(repository: Path, commits: Sequence[str], *, first_parent: bool = 
 
 
 def tags(repository: Path) -> dict[str, str]:
-    """The commits of all tags by tag name, oldest tag first."""
+    """Return the commits of all tags by tag name, oldest tag first."""
     form = "--format=%(objectname) %(*objectname) %(refname:strip=2)"
     lines = run_git(repository, "for-each-ref", "--sort=creatordate", form, "refs/tags").decode("utf-8", "replace")
     fields = (line.split(" ", 2) for line in lines.splitlines())
@@ -129,19 +129,19 @@ def parents(repository: Path, commit: str) -> tuple[str, ...]:
 
 
 def recorded_parents(repository: Path, commit: str) -> tuple[str, ...]:
-    """The parents in the commit itself, even if a shallow checkout removed them."""
+    """Return the parents in the commit itself, even if a shallow checkout removed them."""
     header = run_git(repository, "cat-file", "commit", commit).partition(b"\n\n")[0]
     return tuple(line.removeprefix(b"parent ").decode() for line in header.split(b"\n") if line.startswith(b"parent "))
 
 
 def commit_time(repository: Path, commit: str) -> datetime:
-    """The committer's date. It comes from the committer's clock: use it for display, never for decisions."""
+    """Return the committer's date. It comes from the committer's clock: use it for display, never for decisions."""
     output = run_git(repository, "show", "--no-patch", "--format=%ct", "--end-of-options", commit)
     return datetime.fromtimestamp(int(output), tz=UTC)
 
 
 def default_remote_url(repository: Path) -> str | None:
-    """The URL of `origin`, else of the only remote, else None."""
+    """Return the URL of `origin`, else of the only remote, else None."""
     remotes = _remotes(repository)
     return None if (name := _default_of(remotes)) is None else remotes[name]
 
@@ -157,7 +157,7 @@ def _default_of(remotes: Collection[str]) -> str | None:
 
 
 def web_address(repository: Path) -> str | None:
-    """The repository's web page, if a known host serves its remote; the address never contains a password."""
+    """Return the repository's web page, if a known host serves its remote; the address never contains a password."""
     match = _HOSTED.fullmatch(default_remote_url(repository) or "")
     return f"https://{match[1]}/{match[2]}" if match else None
 
@@ -238,7 +238,7 @@ def prune_worktrees(repository: Path) -> None:
 
 
 def worktrees(repository: Path) -> tuple[Path, ...]:
-    """All worktrees of the repository, the main one first."""
+    """Return all worktrees of the repository, the main one first."""
     lines = run_git(repository, "worktree", "list", "--porcelain", "-z").decode(errors="surrogateescape").split("\0")
     return tuple(Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree "))
 
@@ -254,13 +254,13 @@ def half_made_worktrees(repository: Path) -> dict[Path, Path]:
 
 
 def common_folder(repository: Path) -> Path:
-    """The repository's own folder (`.git`), the same for all its worktrees."""
+    """Return the repository's own folder (`.git`), the same for all its worktrees."""
     output = run_git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir")
     return Path(output.decode(errors="surrogateescape").removesuffix("\n"))
 
 
 def tree_names(repository: Path, commits: Sequence[str], path: str = "") -> tuple[str | None, ...]:
-    """The hash of each commit's content at `path` (default: all of it); None if the commit has nothing there.
+    """Return the hash of each commit's content at `path` (default: all of it), or None if the commit has nothing there.
 
     Equal hashes mean equal content.
     """

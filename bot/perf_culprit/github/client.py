@@ -160,7 +160,7 @@ def explained(doing: str) -> Iterator[None]:
 
 
 def refused(error: GithubException, *, doing: str) -> InfrastructureError:
-    """The error for an answer from GitHub that is not the requested one."""
+    """Return the error for an answer from GitHub that is not the requested one."""
     message, headers = message_of(error), headers_of(error)
     if is_rate_limit(error):
         what, next_step = "the rate limit is used up", rate_limit_step(headers)
@@ -178,7 +178,7 @@ def refused(error: GithubException, *, doing: str) -> InfrastructureError:
 
 
 def unreachable(error: requests.RequestException, *, doing: str) -> InfrastructureError:
-    """The error for no answer at all. It omits the original text, which may hold addresses and headers."""
+    """Return the error for no answer at all. It omits the original text, which may hold addresses and headers."""
     for kind, what, next_step in NETWORK_TEXTS:
         if isinstance(error, kind):
             return InfrastructureError(f"cannot {doing}: {what}", place="GitHub", next_step=next_step)
@@ -252,7 +252,7 @@ def rate_limit_step(headers: Mapping[str, str]) -> str:
 
 
 def permission_step(headers: Mapping[str, str]) -> str:
-    """The missing permission in the form of a workflow file: `pull-requests: write`."""
+    """Return the missing permission in the form of a workflow file: `pull-requests: write`."""
     accepted = headers.get("x-accepted-github-permissions", "")
     names = [part.strip().replace("_", "-").replace("=", ": ") for part in accepted.replace(",", ";").split(";")]
     # Comments on pull requests are open to `issues` and to `pull-requests`; the second is the narrower one to give.
@@ -402,7 +402,7 @@ def names_wait(response: "BaseHTTPResponse") -> bool:
 
 
 def limit_wait_seconds(headers: Mapping[str, str]) -> float:
-    """The wait that GitHub requires: Retry-After, else until the hour's reset if nothing remains, else a minute."""
+    """Return GitHub's required wait: Retry-After, else until the hour's reset if nothing remains, else 60 seconds."""
     by_name = {name.lower(): value for name, value in headers.items()}
     retry_after, reset = by_name.get("retry-after", ""), by_name.get("x-ratelimit-reset", "")
     if retry_after.isdecimal():

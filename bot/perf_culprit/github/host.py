@@ -30,7 +30,7 @@ def cut_at_line(text: str, *, limit: int, pointer: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """A code block that `text` cannot leave."""
+    """Return a code block that `text` cannot leave."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"
@@ -108,12 +108,12 @@ ISSUE = re.compile(
 
 
 def comment_marker(suite: str) -> str:
-    """The invisible first line by which the bot recognizes its own comment."""
+    """Return the invisible first line by which the bot recognizes its own comment."""
     return f"<!-- perf-culprit:v1:{suite_id(suite)} -->"
 
 
 def suite_id(suite: str) -> str:
-    """The suite's name if it is plain; else its plain part and a hash, so that no two suites share an id."""
+    """Return the suite's name if it is plain; else its plain part and a hash, so that no two suites share an id."""
     plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[:MAXIMUM_ID_CHARACTERS].strip("-")
     if plain and plain == suite and not ENDS_LIKE_A_HASH.search(plain):
         return plain
@@ -126,7 +126,7 @@ FINDINGS: Final = re.compile(r"<!-- perf-culprit:findings:([0-9a-f]{16}) -->\s*$
 
 
 def findings_id(reports: Sequence[Report]) -> str:
-    """A hash of what is proven, looks worse or is over its budget. It changes if one is added, gone or newly proven."""
+    """Hash what is proven, looks worse or is over its budget. It changes if one is added, gone or newly proven."""
     told = [
         (report.suite, one.key.benchmark, one.key.metric, one.verdict.value)
         for report in reports
@@ -144,7 +144,7 @@ def findings_id(reports: Sequence[Report]) -> str:
 
 
 def past_marker(mark: str) -> str:
-    """The marker of a result that another one replaced, which is never searched for."""
+    """Return the marker of a result that another one replaced, which is never searched for."""
     return mark.replace("perf-culprit:v1:", "perf-culprit:past:", 1)
 
 
@@ -155,34 +155,34 @@ MAXIMUM_CHECK_CHARACTERS: Final = 80
 
 
 def check_name(suite: str) -> str:
-    """The name of the check run: the suite's name if it can be shown, else a unique id."""
+    """Return the name of the check run: the suite's name if it can be shown, else a unique id."""
     shown = visible(suite)[:MAXIMUM_CHECK_CHARACTERS]
     is_distinct = shown == suite and EMOJI_SELECTOR not in suite
     return f"{CHECK_START}{shown if is_distinct else suite_id(suite)})"
 
 
 def requested_check_name(suite: str) -> str:
-    """The name of the check run for a comment's request that measures less than a push or has another base."""
+    """Return the name of the check run for a comment's request that measures less than a push or has another base."""
     return f"{check_name(suite)} as asked"
 
 
 def reference_check_name(suite: str) -> str:
-    """The name of the check run about a release, in addition to that about the commit before."""
+    """Return the name of the check run about a release, in addition to that about the commit before."""
     return f"{check_name(suite)} against a release"
 
 
 def joint_marker() -> str:
-    """The marker of the one comment for all suites. The second colon separates it from every suite's marker."""
+    """Return the marker of the one comment for all suites. The second colon separates it from every suite's marker."""
     return "<!-- perf-culprit:v1:suites:joint -->"
 
 
 def answer_marker(comment_id: int) -> str:
-    """The marker of the answer to a command. The second colon separates it from every suite's marker."""
+    """Return the marker of the answer to a command. The second colon separates it from every suite's marker."""
     return f"{ANSWER_START}{comment_id} -->"
 
 
 def refusal_marker() -> str:
-    """The marker of the one answer in a thread to all people without rights: no comment has the number 0."""
+    """Return the marker of the one answer in a thread to all people without rights: no comment has the number 0."""
     return answer_marker(0)
 
 
@@ -191,22 +191,22 @@ def benchmark_key(benchmark: str) -> str:
 
 
 def cause_key(*commits: str) -> str:
-    """The key of an issue about one cause: its culprit, or both ends of the search."""
+    """Return the key of an issue about one cause: its culprit, or both ends of the search."""
     return hashlib.sha256(f"cause:{':'.join(commits)}".encode()).hexdigest()[:16]
 
 
 def reference_key() -> str:
-    """The key of the one issue about what got worse since a release."""
+    """Return the key of the one issue about what got worse since a release."""
     return cause_key("reference")
 
 
 def culprit_marker(commit: str) -> str:
-    """The marker of the one comment on the pull request that introduced a culprit."""
+    """Return the marker of the one comment on the pull request that introduced a culprit."""
     return f"<!-- perf-culprit:v1:culprit:{cause_key(commit)} -->"
 
 
 def issue_marker(suite: str, *, key: str, worse: bool, commit: str, benchmarks: Iterable[str] = ()) -> str:
-    """The invisible first line of an issue. It holds only hashes and fixed words."""
+    """Return the invisible first line of an issue. It holds only hashes and fixed words."""
     listed = "".join(f" {name}" for name in sorted(benchmarks)[:500])
     state = "worse" if worse else "over"
     return f"<!-- perf-culprit:v1:regression:{suite_id(suite)}:{key}:{state}:{commit}{listed} -->"
@@ -330,7 +330,7 @@ class Host(Protocol):
         """Return who switched a pull request off, by a text in its title or a label. An event has the state before."""
 
     def is_current(self, pull_request: PullRequest) -> bool:
-        """Whether the pull request still has this head."""
+        """Return whether the pull request still has this head."""
 
     def merged_as(self, *, number: int, head_sha: str) -> str | None:
         """Return the commit that merging this pull request made, if it was merged with exactly this head."""
@@ -338,7 +338,7 @@ class Host(Protocol):
     def may_write(self, *, login: str) -> bool: ...
 
     def may(self, permission: Permission, *, number: int | None, workflow: str) -> Grant:
-        """Whether the token may write there; the query changes nothing."""
+        """Return whether the token may write there; the query changes nothing."""
 
     def refusing_rules(self, *, branch: str) -> tuple[str, ...]:
         """Return the rules of a branch that refuse a plain push."""
@@ -375,7 +375,7 @@ class Host(Protocol):
         """Create a check run and complete it whatever happens inside."""
 
     def has_check(self, *, name: str, head_sha: str) -> bool:
-        """Whether the commit has a check run of that name."""
+        """Return whether the commit has a check run of that name."""
 
     def continued_check(self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None) -> Check:
         """Return the check run that an earlier job has started, or a new one."""

@@ -130,7 +130,7 @@ def _has(text: str, part: str) -> bool:
 
 
 def has_judged_head(client: Client, pull_request: PullRequest) -> bool:
-    """Whether the pull request still has the judged head. Call it right before posting, as runs may overtake."""
+    """Return whether the pull request still has the judged head. Call it right before posting, as runs may overtake."""
     with explained(f"read pull request #{pull_request.number}"):
         pull = client.repository.get_pull(pull_request.number).raw_data
         return sha_at(pull, "head", "sha") == pull_request.head_sha
@@ -196,7 +196,7 @@ def acknowledge(client: Client, *, comment_id: int) -> None:
 
 
 def may_write(client: Client, *, login: str) -> bool:
-    """Whether the account may write now. GitHub reports `maintain` as write and `triage` as read."""
+    """Return whether the account may write now. GitHub reports `maintain` as write and `triage` as read."""
     with explained("read the author's permission"):
         try:
             return client.repository.get_collaborator_permission(login) in WRITING
@@ -282,7 +282,7 @@ REFUSING_RULES: Final = frozenset({"update", "pull_request", "required_signature
 
 
 def may(client: Client, permission: Permission, *, number: int | None, workflow: str) -> Grant:
-    """Whether the token has `permission: write`. Nothing is written: each request names what cannot exist.
+    """Return whether the token has `permission: write`. Nothing is written: each request names what cannot exist.
 
     `number`: an issue or pull request to try it at. `workflow`: the file of a workflow that can be dispatched.
     """
@@ -326,7 +326,7 @@ def _grant(error: GithubException) -> Grant:
 
 
 def refusing_rules(client: Client, *, branch: str) -> tuple[str, ...]:
-    """The rules of `branch` that refuse the history's pushes. Empty if the server does not know rules."""
+    """Return the rules of `branch` that refuse the history's pushes. Empty if the server does not know rules."""
     url = f"{client.repository.url}/rules/branches/{branch}"
     with explained(f"read the rules of {branch}"):
         try:

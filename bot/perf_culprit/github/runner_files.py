@@ -37,7 +37,7 @@ def read_event(path: Path) -> dict[str, Any]:
 
 
 def workflow_files(event: Mapping[str, Any]) -> set[str]:
-    """The workflow's path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
+    """Return the workflow's path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
     path = text_at(event, "workflow_run", "path").partition("@")[0]
     return {path, path.rsplit("/", 1)[-1]}
 
@@ -106,7 +106,7 @@ def neutral(text: str) -> str:
 
 @contextmanager
 def group(stream: TextIO, title: str) -> Iterator[None]:
-    """A fold in the log."""
+    """Open a fold in the log."""
     stream.write(f"::group::{command_text(title)}\n")
     stream.flush()
     try:
@@ -117,7 +117,7 @@ def group(stream: TextIO, title: str) -> Iterator[None]:
 
 
 def message_command(level: LogLevel, message: str, *, title: str) -> str:
-    """The command that shows `message` on the run's page. No text can end it early or add another."""
+    """Return the command that shows `message` on the run's page. No text can end it early or add another."""
     return f"::{level} title={property_text(title)}::{command_text(message)}"
 
 

@@ -160,7 +160,7 @@ def fetch_zip(
 
 
 def redirect(client: Client, artifact: ListedArtifact) -> str:
-    """The address of the bytes, on another host. PyGithub would refuse that host, so it does not follow the link."""
+    """Return the address of the bytes, on another host. PyGithub would refuse it, so it does not follow the link."""
     requester = client.repository.requester
     url = f"{client.repository.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", url)

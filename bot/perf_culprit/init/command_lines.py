@@ -61,7 +61,7 @@ LONGEST_LINE: Final = 4_000
 
 
 def measuring_tool(text: str) -> str:
-    """The tool of the first line that measures; "" if no line does."""
+    """Return the tool of the first line that measures, or "" if no line does."""
     lines = [re.sub(r"^((cd \S+|set -[^;&]*)\s*(&&|;)\s*)+", "", line) for line in logical_lines(text)]
     # The name of an environment does not show what runs in it.
     lines = [re.sub(r"\b(pixi run) (-e|--environment)[= ]\S+", r"\1", line) for line in lines]

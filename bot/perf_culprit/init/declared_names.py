@@ -32,7 +32,7 @@ _DECLARED_SHARE: Final = 0.9
 
 
 def lost_names(repository: Repository, commands: Collection[str], given: Collection[str]) -> list[str]:
-    """The declared benchmarks without a result if too many are; `commands` choose the languages, all if none does."""
+    """Return the declared benchmarks without a result if too many are; `commands` choose the languages, else all."""
     text = "\n".join(commands)
     rows = [row for row in DECLARED if row[0].search(text)] or DECLARED
     declared = {each for _, file, name in rows for each in _declared(repository, file, name)}

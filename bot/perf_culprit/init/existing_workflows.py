@@ -86,7 +86,7 @@ MANNER: Final = re.compile(
 
 
 def suites(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """The first suggestion, and the next sure one by a tool if it is another suite; they are watched separately."""
+    """Return the first suggestion, and the next sure one if it is another suite; they are watched separately."""
     first, *others = suggestions
     same = set(_words(first))
     second = [

@@ -101,7 +101,7 @@ def _given(repository: Repository, name: str) -> str:
 
 
 def pull_request_text(choices: Sequence[Choice], notes: Sequence[str]) -> str:
-    """The title, an empty line, and the text."""
+    """Return the title, an empty line, and the text."""
     commands = "".join(
         f"    {line}\n"
         for choice in choices

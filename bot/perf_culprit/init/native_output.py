@@ -48,7 +48,7 @@ class BenchmarkCommand:
         return f"mkdir -p {OUTPUT_FILE}\n{shell} -- {shlex.quote(self.text)}"
 
     def within(self, name: str) -> str:
-        """A path of the command's folder, relative to the top of the checkout."""
+        """Return a path of the command's folder, relative to the top of the checkout."""
         return f"{self.folder}/{name}" if self.folder not in ("", ".") else name
 
     def into(self, name: str) -> "BenchmarkCommand":
@@ -219,7 +219,7 @@ def _plain_bench(line: re.Match[str]) -> str:
 
 
 def compiling(text: str) -> str:
-    """The command that compiles the benchmarks of `cargo bench`, since compiling must not count as execution time.
+    """Return the command that compiles the benchmarks of `cargo bench`: compiling must not count as execution time.
 
     Empty for a script with a loop or a condition, since its lines are not independent.
     """

@@ -51,7 +51,7 @@ class Repository:
         return any(re.search(pattern, name) for name in self.files)
 
     def says(self, names: str, text: str) -> bool:
-        """Whether a file whose path matches `names` holds `text`, both regular expressions."""
+        """Return whether a file whose path matches `names` holds `text`, both regular expressions."""
         return any(re.search(text, self.read(name)) for name in self.files if re.search(names, name))
 
     def matching(self, pattern: re.Pattern[str]) -> list[str]:

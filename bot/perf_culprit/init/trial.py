@@ -301,7 +301,7 @@ def _ways(choice: Choice) -> Iterator[str]:
 
 
 def shortened(run: str) -> str:
-    """The same benchmarks with less time for each; "" if the tool has no option for it."""
+    """Return the same benchmarks with less time for each, or "" if the tool has no option for it."""
     short = run
     for pattern, instead in SHORTER:
         short = re.sub(pattern, instead, short)
@@ -318,7 +318,7 @@ def _short_criterion(line: re.Match[str]) -> str:
 
 
 def pinned(repository: Repository, choice: Choice) -> Mapping[str, str]:
-    """The package of each package manager, by the version that package.json or the workflow names."""
+    """Return the package of each package manager, by the version that package.json or the workflow names."""
     given = [step.get("with") or {} for step in choice.steps if "pnpm/" in str(step["uses"])]
     named = [("pnpm", str(one["version"])) for one in given if "version" in one]
     named += re.findall(r'"packageManager":\s*"(pnpm|yarn|bun)@([\w.-]+)', repository.read("package.json"))
@@ -328,7 +328,7 @@ def pinned(repository: Repository, choice: Choice) -> Mapping[str, str]:
 
 
 def missing(choice: Choice) -> list[str]:
-    """The programs that neither the machine nor a scratch folder has."""
+    """Return the programs that neither the machine nor a scratch folder has."""
     return [f"`{name}`" for name in _programs(choice) if name not in BROUGHT and shutil.which(name) is None]
 
 
@@ -359,7 +359,7 @@ def scratch(choice: Choice, folder: Path, *, pins: Mapping[str, str] | None = No
 
 
 def undone(choice: Choice) -> str:
-    """The part of the preparation that a trial leaves out, since it changes the machine."""
+    """Return the part of the preparation that a trial leaves out, since it changes the machine."""
     parts = [part.strip() for part in re.split(r"\n|&&", choice.setup) if part.strip()]
     return " && ".join(part for part in parts if not (PIP.search(part) or part.startswith(("npm i ", "npm install "))))
 

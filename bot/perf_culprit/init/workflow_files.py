@@ -93,14 +93,14 @@ def _named(name: str) -> dict[str, Any]:
 
 
 def workflow_name(root: Path) -> str:
-    """The name of the measuring workflow: another one if the repository has a `perf.yml` that is not ours."""
+    """Return the name of the measuring workflow: another one if the repository has a `perf.yml` that is not ours."""
     path = root / WORKFLOWS / f"{USUAL_NAME}.yml"
     is_foreign = path.is_file() and "perf-culprit" not in path.read_text("utf-8", "replace")
     return "perf-culprit" if is_foreign else USUAL_NAME
 
 
 def draft_files(choice: Choice) -> dict[str, str]:
-    """The workflow of a draft pull request that tries the proposals on GitHub, before anything else is written."""
+    """Return the workflow of a draft pull request, which tries the proposals on GitHub before all else is written."""
     values = _values(choice) | {"try": f"perf-culprit init --try --yes --minutes {choice.minutes} 2>&1 | tee found.txt"}
     return {f"{WORKFLOWS}/{TRIES}": filled(_template(f"try/{TRIES}"), values)}
 

@@ -52,7 +52,7 @@ class Traced:
         )
 
     def profiles(self) -> list[tuple[Profile, ...]]:
-        """Each commit's profiles, in their order; raises `error` if there are none."""
+        """Return each commit's profiles, in their order; raise `error` if there are none."""
         if self.error is not None:
             raise self.error
         return [read_profiles([*map(str, files)], trusted=True).profiles for files in self.files.values()]
@@ -114,7 +114,7 @@ def trace_revisions(
 
 
 def means_of(command: str, tool: str) -> Means | None:
-    """The means for the language of the tool, or else of the command's words; None if both tell nothing."""
+    """Return the means for the language of the tool, or else of the command's words, or None if both tell nothing."""
     by_tool = (one for one in MEANS if tool in one.tools)
     by_words = (one for one in MEANS if one.words and re.search(rf"(?<![\w.-])(?:{one.words})(?![\w-])", command))
     return next(by_tool, None) or next(by_words, None)
@@ -136,13 +136,13 @@ def _by_tracer(asked: Recording) -> _TraceFiles:
 
 @contextmanager
 def reached_python(command: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The command and further variables, by which its Python finds the tracer even with a PYTHONPATH of its own."""
+    """Yield the command and further variables by which its Python finds the tracer, even with its own PYTHONPATH."""
     with tempfile.TemporaryDirectory(prefix="culprit-site-") as name:
         yield own_python_path(command), _user_site(Path(name))
 
 
 def own_python_path(command: str) -> str:
-    """The command with the tracer's folder in front of each PYTHONPATH that it sets."""
+    """Return the command with the tracer's folder in front of each PYTHONPATH that it sets."""
     return re.sub(r"\bPYTHONPATH=(?=\S)", lambda match: f"{match[0]}{shlex.quote(str(HOOK_FOLDER))}:", command)
 
 

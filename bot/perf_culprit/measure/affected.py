@@ -196,7 +196,7 @@ class _Checkout:
         self._workplace: Workplace | None = None
 
     def ask(self, command: str) -> str:
-        """The output of a command in the checkout, with the environment of the suite's commands."""
+        """Return the output of a command in the checkout, with the environment of the suite's commands."""
         if self._workplace is None:
             folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="perf-culprit-")))
             log = self._stack.enter_context(Log(folder / "log.txt"))

@@ -68,7 +68,7 @@ class ChangedFiles:
         self.links |= others
 
     def contents(self, paths: Iterable[str]) -> list[tuple[str, bytes]]:
-        """Each path with its content, in one call."""
+        """Return each path with its content, in one call."""
         paths = list(paths)
         missing = sorted({path for path in paths if path not in self._contents})
         blobs = [self.blobs[path] for path in missing]
@@ -82,7 +82,7 @@ class ChangedFiles:
         return [(path, data.decode(errors="replace")) for path, data in self.contents(paths)]
 
     def called(self, name: str) -> dict[str, str]:
-        """The texts of all files of this name, by folder."""
+        """Return the texts of all files of this name, by folder."""
         paths = [path for path in self.blobs if posixpath.basename(path) == name]
         return {posixpath.dirname(path): text for path, text in self.texts(paths)}
 
@@ -91,7 +91,7 @@ class ChangedFiles:
 
 
 def join_path(folder: str, path: str) -> str:
-    """The joined path in git's form; empty for the repository itself."""
+    """Return the joined path in git's form; empty for the repository itself."""
     whole = posixpath.normpath(posixpath.join(folder, path))
     return "" if whole == "." else whole
 
@@ -101,7 +101,7 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def deepest(path: str, folders: Container[str]) -> str | None:
-    """The deepest of these folders in which the path is."""
+    """Return the deepest of these folders in which the path is."""
     while path not in folders:
         if not path:
             return None
@@ -140,7 +140,7 @@ class Source:
         return set(self.computed.findall(self.code))
 
     def may_read(self, path: str, *, is_document: bool, is_kept: bool) -> bool:
-        """Whether it names the file, or the folder of a document. `is_kept`: the file is in both commits."""
+        """Return whether it names the file, or the folder of a document. `is_kept`: the file is in both commits."""
         if not self.is_code:
             return any(join_path(posixpath.dirname(self.path), word) == path for word in _PATH.findall(self.text))
         return self._names(path, is_document=is_document, is_kept=is_kept) or bool(
@@ -167,7 +167,7 @@ class Source:
         return any(re.search(rf"""['"`/]{re.escape(one)}/?['"`]""", self.code) for one in path.split("/")[:-1])
 
     def may_list(self, path: str) -> bool:
-        """Whether the files that it finds in folders can include this one: by the endings that it looks for, if any."""
+        """Return whether the files that it finds in folders can include this one, by the endings that it looks for."""
         ending = posixpath.splitext(path)[1][1:]
         return (
             not self.endings
@@ -199,31 +199,31 @@ class Graph:
         self._matches: dict[tuple[str, re.Pattern[str]], bool] = {}
 
     def starts(self, command: ShellCommand, *, can_choose: bool) -> Iterable[str]:
-        """The packages that a command builds or measures. With `can_choose`, those without benchmarks are left out."""
+        """Return the packages that a command builds or measures. With `can_choose`, omit those without benchmarks."""
         raise NotImplementedError
 
     def uses(self, package: str, *, is_start: bool) -> Iterable[str]:
-        """The packages that it needs directly."""
+        """Return the packages that it needs directly."""
         raise NotImplementedError
 
     def owners(self, path: str) -> Iterable[str]:
-        """The packages to which a source belongs."""
+        """Return the packages to which a source belongs."""
         raise NotImplementedError
 
     def paths(self, package: str, *, is_start: bool) -> Iterable[str]:
-        """The sources of a package that are compiled or run, and what configures it."""
+        """Return the sources of a package that are compiled or run, and what configures it."""
         raise NotImplementedError
 
     def argument(self, package: str, folder: str) -> str:
-        """The package as an argument of the tool in this folder."""
+        """Return the package as an argument of the tool in this folder."""
         return posixpath.relpath(package or ".", folder or ".")
 
     def built_from(self, path: str, text: str) -> str:  # noqa: ARG002 - manifests differ
-        """The part of a build file that a build reads."""
+        """Return the part of a build file that a build reads."""
         return text
 
     def described(self, used: set[str]) -> str:
-        """How many packages these are, and who says so."""
+        """Return how many packages these are, and who says so."""
         return f"{len(used)} {self.called}"
 
     def sources(self, package: str, *, is_start: bool) -> list[Source]:
@@ -240,18 +240,18 @@ class Graph:
         return self.files.texts(paths)
 
     def has(self, pattern: re.Pattern[str], source: Source) -> bool:
-        """Whether this code is in the source; found once."""
+        """Return whether this code is in the source; found once."""
         key = (source.path, pattern)
         if key not in self._matches:
             self._matches[key] = source.is_code and pattern.search(source.code) is not None
         return self._matches[key]
 
     def is_anchored(self, source: Source) -> bool:
-        """Whether the source finds the repository's folders."""
+        """Return whether the source finds the repository's folders."""
         return self.has(self.anchors, source)
 
     def is_starting(self, package: str, *, is_start: bool) -> bool:
-        """Whether the package starts programs."""
+        """Return whether the package starts programs."""
         return any(self.has(self.programs, one) for one in self.sources(package, is_start=is_start))
 
     def used(self, start: str) -> frozenset[str]:

@@ -29,7 +29,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A context in which the first stop signal raises KeyboardInterrupt, and later ones are ignored.
+    """Let the first stop signal raise KeyboardInterrupt, and ignore later ones.
 
     So SIGTERM also ends the children and removes the worktrees, and a second Ctrl-C cannot interrupt this. Use it once,
     in the main thread, around everything that needs cleaning up.
@@ -66,19 +66,19 @@ BECOMES_ROOT: Final = re.compile(r"\b(sudo|doas|su)\b")
 
 
 def shell(command: str, *, confined: bool) -> list[str]:
-    """The arguments that run a shell command, `confined` if this machine allows it."""
+    """Return the arguments that run a shell command, `confined` if this machine allows it."""
     prefix = namespace() if confined and is_confinable(command) else ()
     return [*prefix, "sh", "-c", FIRST_PROCESS, command] if prefix else ["sh", "-e", "-c", command]
 
 
 def is_confinable(command: str) -> bool:
-    """Whether to confine the command. One that uses sudo could escape anyway, and would fail in a user namespace."""
+    """Return whether to confine the command. One that uses sudo could escape, and would fail in a user namespace."""
     return os.geteuid() == 0 or BECOMES_ROOT.search(command) is None
 
 
 @cache
 def namespace() -> tuple[str, ...]:
-    """The words before a command that give it a PID namespace; empty if this machine does not allow one."""
+    """Return the words before a command that give it a PID namespace; empty if this machine does not allow one."""
     as_user = () if os.geteuid() == 0 else ("--user", "--map-current-user")
     words = ("unshare", *as_user, "--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--")
     try:

@@ -44,7 +44,7 @@ class Meter:
         self._began = self._looked = time.monotonic()
 
     def has_ended(self) -> bool:
-        """Whether the command's own process has ended; look at its threads if it is time to. Linux only."""
+        """Return whether the command's own process has ended; look at its threads if it is time to. Linux only."""
         waiting = os.WEXITED | os.WNOHANG | os.WNOWAIT
         ended = os.waitid(os.P_PID, self._process, waiting) is not None
         begun = time.monotonic()
@@ -111,7 +111,7 @@ def _read(path: str) -> bytes:
 
 
 def has_meter() -> bool:
-    """Whether this system lets a parent look at a process that has ended."""
+    """Return whether this system lets a parent look at a process that has ended."""
     return sys.platform == "linux"
 
 

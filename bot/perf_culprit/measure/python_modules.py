@@ -102,7 +102,7 @@ class Python(Graph):
                 yield from self._named.get(name, ()) if "." in name else self._outer(name)
 
     def built_from(self, path: str, text: str) -> str:
-        """The manifest without the programs that it installs, and settings of programs that check code."""
+        """Return the manifest without the programs that it installs, and settings of programs that check code."""
         if not path.endswith("pyproject.toml"):
             return text
         manifest = tomllib.loads(text)
@@ -178,7 +178,7 @@ class Python(Graph):
         return [package]
 
     def texts(self, paths: Iterable[str]) -> Iterable[tuple[str, str]]:
-        """The texts in the code, without comments and docstrings."""
+        """Yield the texts in the code, without comments and docstrings."""
         for path in paths:
             yield path, "\n".join(f'"{" ".join(text.split())}"' for text in self._module(path).texts)
 

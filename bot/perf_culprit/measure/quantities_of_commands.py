@@ -137,7 +137,7 @@ def _fixed_layout() -> tuple[str, ...]:
 
 
 def counted_command(command: str, counter: tuple[str, ...], logs: Path, *, fixed: bool = True) -> str:
-    """The shell command that runs `command` under `counter`, whose logs go to `logs`.
+    """Return the shell command that runs `command` under `counter`, whose logs go to `logs`.
 
     `fixed`: with the same layout of addresses each time.
     """
@@ -146,7 +146,7 @@ def counted_command(command: str, counter: tuple[str, ...], logs: Path, *, fixed
 
 
 def sum_of_processes(quantity: str, logs: Path) -> Benchmark | None:
-    """The combined number of all processes; None if no process left a number."""
+    """Return the combined number of all processes, or None if no process left a number."""
     method = METHODS[quantity]
     texts = [log.read_text(errors="replace") for log in sorted(logs.iterdir())]
     numbers = [int(one.replace(",", "")) for text in texts for one in method.total.findall(text)]

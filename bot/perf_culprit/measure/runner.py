@@ -118,7 +118,7 @@ class Commands:
 
 
 def on_runner(environ: Mapping[str, str]) -> bool:
-    """Whether this is a job of GitHub's runner: its commands may be untrusted, and its environment holds secrets."""
+    """Return whether this is a job of GitHub's runner: commands may be untrusted, and its environment holds secrets."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
@@ -132,7 +132,7 @@ def child_environment(environ: Mapping[str, str], *, named: Sequence[str] = (), 
 
 
 def withheld(environ: Mapping[str, str], *, named: Sequence[str] = ()) -> tuple[str, ...]:
-    """The names that are hidden from a command."""
+    """Return the names that are hidden from a command."""
     return tuple(sorted(set(environ) - set(child_environment(environ, named=named))))
 
 

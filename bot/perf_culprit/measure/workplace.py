@@ -66,7 +66,7 @@ class BuildCache:
 
 
 def build_key(tree: str, command: str) -> str:
-    """The key of a build. The same files, command and kind of machine give the same build."""
+    """Return the key of a build. The same files, command and kind of machine give the same build."""
     facts = f"{tree}\x00{command}\x00{platform.machine()}\x00{platform.system()}"
     return hashlib.sha256(facts.encode(errors="surrogateescape")).hexdigest()
 
@@ -119,7 +119,7 @@ class Trees:
         self._made = 0
 
     def of(self, commit: str) -> Path:
-        """The built worktree of this commit, or of another one with the same files."""
+        """Return the built worktree of this commit, or of another one with the same files."""
         tree = self._tree(commit)
         if tree in self._failed:
             raise self._failed[tree]
@@ -131,7 +131,7 @@ class Trees:
         return self._add(tree, commit)
 
     def build_seconds(self, commit: str) -> float:
-        """The duration of a build in its own folder, which is removed afterwards."""
+        """Return the duration of a build in its own folder, which is removed afterwards."""
         path = self._folder / f"build-{commit[:12]}"
         try:
             git.add_worktree(self._repository, path, commit)
@@ -257,7 +257,7 @@ class Workplace:
         self._trees.of(commit)
 
     def tree(self, commit: str) -> Path:
-        """The folder in which this commit's commands run."""
+        """Return the folder in which this commit's commands run."""
         return self._trees.of(commit)
 
     def warm_up(self, commit: str) -> None:
@@ -355,7 +355,7 @@ def open_workplace(
     environ: Mapping[str, str] | None = None,
     is_by_clock: Callable[[Path], bool] = lambda _: False,
 ) -> Iterator[Workplace]:
-    """A workplace. On exit its folder and worktrees are always removed; so are those of killed workplaces."""
+    """Open a workplace. On exit its folder and worktrees are always removed; so are those of killed workplaces."""
     remove_abandoned(repository)
     folder = Path(tempfile.mkdtemp(prefix=MEASURE_FOLDER_PREFIX)).resolve()
     try:

@@ -222,7 +222,7 @@ class Pace:
         return time.monotonic() + max(self._seconds, default=-math.inf) <= self.deadline
 
     def to_go(self, rounds: int) -> str:
-        """The remaining time in words, for this number of rounds; empty if no estimate exists yet."""
+        """Return the remaining time in words, for this number of rounds; empty if no estimate exists yet."""
         each = sum(self._seconds) / len(self._seconds) if self._seconds else self.guess
         if each is None:
             return ""

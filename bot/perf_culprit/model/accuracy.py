@@ -43,7 +43,7 @@ _POWER: Final = 0.9
 
 
 def enough_samples(samples: float, *, of: float) -> int | None:
-    """The number of samples per run, or execution, above which more help little; None where runs do not differ.
+    """Return how many samples per run, or execution, suffice; more help little. None where runs do not differ.
 
     Then the error of the mean is half of `of`, the standard deviation between runs. `samples`: that between samples.
     """

@@ -108,7 +108,7 @@ def _job_round(result: Result) -> JobRound:
 
 
 def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
-    """The result in `data`; a DataError if it is invalid, too large or contains an entry twice."""
+    """Return the result in `data`; raise a DataError if it is invalid, too large or contains an entry twice."""
     if len(data) > MOST_RESULT_BYTES:
         raise DataError(f"is larger than {MOST_RESULT_BYTES:,} bytes", place=place, next_step=_UPLOAD_STEP)
     file = decode(BisectJobFile, data, place=place)
@@ -166,7 +166,7 @@ def decode_request(data: bytes, *, place: str) -> BisectRequest:
 
 
 def job_of(request: BisectRequest, job: str, *, place: str) -> BisectJob:
-    """The job called `job`."""
+    """Return the job called `job`."""
     for entry in request.jobs:
         if entry.id == job:
             return entry
@@ -208,7 +208,7 @@ def encode_session(session: BisectSession) -> bytes:
 
 
 def decode_session(data: bytes, *, place: str) -> BisectSession:
-    """The session in `data`; a DataError if it is invalid or its results do not match its range."""
+    """Return the session in `data`; raise a DataError if it is invalid or its results do not match its range."""
     session = decode(BisectSession, data, place=place)
     fault = next(search_faults(session.search), None)
     if fault is not None:
@@ -217,7 +217,7 @@ def decode_session(data: bytes, *, place: str) -> BisectSession:
 
 
 def search_faults(state: SearchState) -> Iterator[str]:
-    """The parts of a decoded state that do not match its range."""
+    """Yield the parts of a decoded state that do not match its range."""
     commit_range = state.commit_range
     in_range = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
     suspects = () if state.suspect is None else (state.suspect,)
@@ -260,7 +260,7 @@ def encode_stored(bisection: Bisection) -> bytes:
 
 
 def decode_stored(data: bytes, *, place: str) -> Bisection:
-    """The bisection in `data`; a DataError if it is invalid or its parts do not match."""
+    """Return the bisection in `data`; raise a DataError if it is invalid or its parts do not match."""
     bisection = decode(StoredBisection, data, place=place).bisection
     fault = next(_faults(bisection), None)
     if fault is not None:

@@ -68,7 +68,7 @@ class Profile(
 
 
 def decode_profile(data: bytes, *, place: str) -> Profile:
-    """The profile in `data` (one line of a file); a DataError with its place if it is invalid."""
+    """Return the profile in `data` (one line of a file); raise a DataError with its place if it is invalid."""
     profile = decode(Profile, data, place=place)
     if len(profile.samples) not in (0, profile.repetitions):
         raise DataError(
@@ -346,7 +346,7 @@ def encode_diagnosis(diagnosis: Diagnosis) -> bytes:
 
 
 def decode_costs(data: bytes, *, place: str) -> MethodCosts:
-    """The costs in the output of `diagnose --log … --json` or `--profile … --json`; a DataError if it is invalid."""
+    """Return the costs in the output of `diagnose --json` of logs or profiles; raise DataError for others."""
     diagnosis = decode(Diagnosis, data, place=place)
     return MethodCosts(
         suspects=diagnosis.suspects,

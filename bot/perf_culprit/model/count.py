@@ -60,22 +60,22 @@ def as_quantity(text: str) -> str:
 
 
 def is_built(quantity: str | None) -> bool:
-    """Whether the quantity belongs to a build or its output: no run is measured."""
+    """Return whether the quantity belongs to a build or its output: no run is measured."""
     return quantity is not None and (quantity == Count.BUILD_TIME or quantity.startswith(SIZE))
 
 
 def is_exact_quantity(quantity: str | None) -> bool:
-    """Whether the quantity is so exact that one execution suffices; None is a tool's own metric."""
+    """Return whether the quantity is so exact that one execution suffices; None is a tool's own metric."""
     return quantity is not None and (quantity in _EXACT or quantity.startswith(SIZE))
 
 
 def is_count(metric: "Metric") -> bool:
-    """Whether numbers of this metric were counted or weighed, by us or by a tool that uses the same name."""
+    """Return whether numbers of this metric were counted or weighed, by us or by a tool that uses the same name."""
     return is_exact_quantity(metric.name)
 
 
 def quantity_of(metric: str | None, *, benchmark: str | None = None, tool: str = "auto") -> str | None:
-    """The quantity that a metric's name requests; None with a benchmark or a tool, whose own metric it then is."""
+    """Return the quantity that a metric's name requests; None with a benchmark or a tool, whose own metric it is."""
     if metric is None or benchmark not in (None, COMMAND_BENCHMARK) or tool != "auto":
         return None
     if metric not in frozenset(Count) and not metric.startswith(SIZE):

@@ -244,7 +244,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return next((entry for entry in self.dispatches if not entry.closed), None)
 
     def objected(self, objection: Objection) -> Reason:
-        """The objection, with the head of the request."""
+        """Return the objection, with the head of the request."""
         return because(objection, head=None if self.head is None else self.head[:SHOWN_HEAD])
 
     def with_dispatch(self, changed: Dispatch) -> "Bisection":
@@ -305,7 +305,7 @@ ARTIFACT_PREFIX = "perf-culprit-bisect-"
 
 
 def run_title(bisection: str, dispatch: str) -> str:
-    """The workflow's `run-name`, which identifies the run of a dispatch."""
+    """Return the workflow's `run-name`, which identifies the run of a dispatch."""
     return f"{RUN_TITLE_WORD} {bisection} {dispatch}"
 
 

@@ -384,7 +384,7 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[TradedChange, ...]:
-    """The regressions of `benchmark` (None: of all), and every improvement at the same commit; the largest first."""
+    """Return the regressions of `benchmark` (None: of all) and the improvements at the same commit, largest first."""
     sides: dict[bool, list[TradedChange]] = {False: [], True: []}
     for one in findings:
         is_better = one.verdict is Verdict.IMPROVEMENT

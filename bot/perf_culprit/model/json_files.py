@@ -22,7 +22,7 @@ WRITE_AGAIN: Final = "write the file again with this version of perf-culprit"
 
 
 def explicit_default(value: Any) -> Any:
-    """A default that is written nevertheless, so that readers of the file need not know it."""
+    """Return a default that is written nevertheless, so that readers of the file need not know it."""
     return msgspec.field(default_factory=lambda: value)
 
 
@@ -56,13 +56,13 @@ def _head(data: bytes) -> _Head:
 
 
 def format_of(kind: type[msgspec.Struct]) -> tuple[str, int]:
-    """The format of a file's type, and the version that is written."""
+    """Return the format of a file's type, and the version that is written."""
     (version,) = (one.default_factory() for one in structs.fields(kind) if one.name == "version")
     return str(kind.__struct_config__.tag), version
 
 
 def schema_name(kind: type[msgspec.Struct]) -> str:
-    """The base name of the schema, such as "run-v1" for docs/run-v1.schema.json."""
+    """Return the base name of the schema, such as "run-v1" for docs/run-v1.schema.json."""
     name, version = format_of(kind)
     return f"{name.removeprefix(FORMAT_TAG)}-v{version}"
 

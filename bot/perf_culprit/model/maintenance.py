@@ -69,7 +69,7 @@ POLICIES: Final = "Settings → Actions → Policies of the repository, its orga
 
 
 def protection_step(message: str) -> str | None:
-    """The remedy if `message` is the refusal of a workflow execution protection; None if it is not."""
+    """Return the remedy if `message` is the refusal of a workflow execution protection, or None if it is not."""
     if (refusal := REFUSAL.search(message)) is None:
         return None
     kind, name = refusal["kind"], refusal["name"]

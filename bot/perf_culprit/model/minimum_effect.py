@@ -44,5 +44,5 @@ def reaches(
 
 
 def reaches(change: Any, effect: Any, *, upwards: bool = False) -> Any:
-    """Whether a change is at least the minimum effect: in either direction, or `upwards`. Both are on one scale."""
+    """Return whether a change is at least the minimum effect, in either direction or `upwards`, on one scale."""
     return (change if upwards else abs(change)) >= effect

@@ -390,7 +390,7 @@ def _argument(value: Argument) -> Argument:
 
 
 def because(code: ReasonCode, /, **arguments: Argument | None) -> Reason:
-    """A reason such as `because(VerdictReason.EXCLUDED, effect=0.05)`; leaves out None and non-finite numbers."""
+    """Make a reason such as `because(VerdictReason.EXCLUDED, effect=0.05)`; leave out None and non-finite numbers."""
     return Reason(code=code, arguments={name: value for name, value in arguments.items() if _is_known(value)})
 
 
@@ -399,10 +399,10 @@ def _is_known(value: Argument | None) -> TypeGuard[Argument]:
 
 
 def left_out_reasons(counts: Mapping[SeriesReason, int]) -> tuple[Reason, ...]:
-    """One reason for each kind of omission that occurred."""
+    """Return one reason for each kind of omission that occurred."""
     return tuple(because(code, count=count) for code, count in counts.items() if count)
 
 
 def remark(text: str) -> Reason:
-    """A reason with text from a reader of files."""
+    """Return a reason with text from a reader of files."""
     return because(Remark.TEXT, text=text)

@@ -424,7 +424,7 @@ def _undrawn(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def decode_report(data: bytes, *, place: str) -> Report:
-    """The report in `data`; a DataError with file and place if it is invalid."""
+    """Return the report in `data`; raise a DataError with file and place if it is invalid."""
     report = decode(Report, data, place=place, from_version_1=_from_version_1)
     return report if report.costs is None else structs.replace(report, costs=report.costs.bounded)
 
@@ -485,7 +485,7 @@ def encode_tree_comparison(comparison: TreeComparison) -> bytes:
 
 
 def decode_tree_comparison(data: bytes, *, place: str) -> TreeComparison:
-    """The comparison in `data`; a DataError with file and place if it is invalid."""
+    """Return the comparison in `data`; raise a DataError with file and place if it is invalid."""
     return decode(TreeComparison, data, place=place)
 
 

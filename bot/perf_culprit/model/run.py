@@ -26,7 +26,7 @@ YEARS: Final = range(1970, 9999)
 
 
 def in_utc(time: datetime) -> datetime | None:
-    """The time in UTC. A time without a zone is UTC; None if no measurement can have this time."""
+    """Return the time in UTC. A time without a zone is UTC; None if no measurement can have this time."""
     if time.year not in YEARS:
         return None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
@@ -60,7 +60,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 @lru_cache(maxsize=1024)
 def shared_metric(name: str, unit: str, direction: Direction) -> Metric:
-    """The metric, one object per value: a suite has few metrics and many benchmarks."""
+    """Return the metric, one object per value: a suite has few metrics and many benchmarks."""
     return Metric(name=name, unit=unit, direction=direction)
 
 
@@ -158,14 +158,14 @@ class Environment:
         return cls(components=components).bounded
 
     def differences(self, other: "Environment", names: Iterable[str] = HARDWARE_COMPONENTS) -> tuple[str, ...]:
-        """The names whose values are known on both sides and differ, apart from spellings (Go: linux, amd64)."""
+        """Return the names whose values are known on both sides and differ, apart from spellings (Go: linux, amd64)."""
         ours, theirs = self.components, other.components
         return tuple(
             name for name in names if name in ours and name in theirs and _spelt(ours[name]) != _spelt(theirs[name])
         )
 
     def changes_to(self, later: "Environment") -> tuple[EnvironmentChange, ...]:
-        """The components that are known on both sides and differ, packages last."""
+        """Return the components that are known on both sides and differ, packages last."""
         names = sorted(self.components.keys() - OF_ONE_MACHINE, key=lambda name: (is_package(name), name))
         ours, theirs = self.components, later.components
         return tuple(
@@ -294,7 +294,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return cls(metric_name=metric.name, unit=metric.unit, direction=metric.direction, **others)
 
     def with_metric(self, metric: Metric) -> "Benchmark":
-        """The same numbers, as samples of `metric`."""
+        """Return the same numbers, as samples of `metric`."""
         return structs.replace(self, metric_name=metric.name, unit=metric.unit, direction=metric.direction)
 
     @property
@@ -306,7 +306,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return MetricKey(self.name, self.metric_name)
 
     def is_version_of(self, other: "Benchmark") -> bool:
-        """Whether both are, or may be, the same benchmark: an unknown version matches any other."""
+        """Return whether both are, or may be, the same benchmark: an unknown version matches any other."""
         return None in (self.version, other.version) or self.version == other.version
 
     @property
@@ -318,7 +318,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def first_doubled(benchmarks: Sequence[Benchmark]) -> tuple[int, int] | None:
-    """The places of the first two with the same name and metric; None if all differ."""
+    """Return the places of the first two with the same name and metric, or None if all differ."""
     places: dict[MetricKey, int] = {}
     for index, benchmark in enumerate(benchmarks):
         if (first := places.setdefault(benchmark.key, index)) != index:

@@ -99,7 +99,7 @@ def encode_run(run: Run) -> bytes:
 
 
 def decode_run(data: bytes, *, place: str) -> Run:
-    """The run in `data`; a DataError with file and place if it is invalid."""
+    """Return the run in `data`; raise a DataError with file and place if it is invalid."""
     file = decode(StoredRun, data, place=place)
     if file.time is not None and in_utc(file.time) is None:
         years = f"between {YEARS[0]} and {YEARS[-1]}"

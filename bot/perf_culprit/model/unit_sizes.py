@@ -41,12 +41,12 @@ def seconds_in(unit: str) -> float | None:
 
 
 def is_size(unit: str) -> bool:
-    """Whether this is a unit of size; also `KB`, which is in no table."""
+    """Return whether this is a unit of size; also `KB`, which is in no table."""
     return unit.lower() in _SIZES
 
 
 def without_suffix(unit: str) -> tuple[str, str]:
-    """The unit and its suffix per call: ("ns", "/op") for "ns/op"."""
+    """Return the unit and its suffix per call: ("ns", "/op") for "ns/op"."""
     for suffix in _PER_CALL:
         if unit.endswith(suffix):
             return unit.removesuffix(suffix), suffix

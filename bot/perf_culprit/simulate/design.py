@@ -286,7 +286,7 @@ class Design(ConfigSection):
 
 @cache
 def design_schema() -> dict[str, Any]:
-    """The JSON schema for editors, the same as docs/simulation-model.schema.json; a test keeps that current."""
+    """Return the JSON schema for editors, the same as docs/simulation-model.schema.json; a test keeps that current."""
     schema = Design.model_json_schema(mode="validation")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -30,7 +30,7 @@ OF_COMPONENTS: Final = (
 
 
 def faults(design: Design) -> Iterator[Fault]:
-    """The errors between the layers, in the order of the file."""
+    """Yield the errors between the layers, in the order of the file."""
     components = design.world_view.components
     yield from _send_faults(design)
     yield from _link_faults(design)

@@ -38,7 +38,7 @@ class Pool:
         return True
 
     def wait(self, needs: Sequence[tuple[int, float]]) -> simpy.Event:
-        """An event that happens when all of `needs` has been taken."""
+        """Return an event that happens when all of `needs` has been taken."""
         granted = self._environment.event()
         self._waiting.append((needs, granted))
         return granted
@@ -152,7 +152,7 @@ class StationVisits:
         return int(self._instance() * count) if count > 1 else 0
 
     def phase(self, instance: int) -> float:
-        """The time within its period, from 0 to 1, when an instance sends its collected messages."""
+        """Return the time within its period, from 0 to 1, when an instance sends its collected messages."""
         return float(self._phases[instance])
 
     def seconds(self, kind: str, items: int) -> float:

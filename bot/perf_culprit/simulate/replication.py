@@ -94,7 +94,7 @@ def _per_second(times: Sequence[float], edges: Floats) -> Floats:
 
 
 def time_average(visits: Iterable[Sequence[Sequence[float]]], edges: Floats, *, first: int, last: int) -> Floats:
-    """The mean number of visits between their moments `first` and `last` in each window, shape (n,)."""
+    """Return the mean number of visits between their moments `first` and `last` in each window, shape (n,)."""
     kinds = [np.array(rows, dtype=np.float64) for rows in visits if rows]
     if not kinds:
         return np.zeros(len(edges) - 1)
@@ -172,7 +172,7 @@ def is_precise(widths: Sequence[float], precision: float) -> bool:
 
 
 def precise_widths(done: Sequence[Replication], scenario: Scenario) -> list[float]:
-    """The relative half widths of the intervals that must be narrow."""
+    """Return the relative half widths of the intervals that must be narrow."""
     chosen = {MetricKey(each.of, each.output) for each in scenario.precise}
     return [
         math.inf if entry.half_width is None else entry.half_width / (entry.mean or 1.0)
@@ -227,7 +227,7 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, seed: int) -> Run:
-    """A run with one sample per replication and output. Replications are independent, as tests require.
+    """Return a run with one sample per replication and output. Replications are independent, as tests require.
 
     Replications with the same number share random numbers between designs, so they are rounds.
     """
@@ -248,7 +248,7 @@ def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, s
 
 
 def counter_run(design: Design, scenario: str, done: Sequence[Replication], *, seed: int) -> Run:
-    """A table per component, link and kind of request: the intervals of all replications, one after another."""
+    """Return a table per component, link and kind of request: the intervals of all replications, one after another."""
     series = np.concatenate([one.series for one in done])
     outputs = done[0].outputs
     tables = []

@@ -31,7 +31,7 @@ class Streams:
         return np.random.default_rng((*self._seed, crc32(name.encode())))
 
     def draws(self, distribution: Distribution, name: str) -> Callable[[], float]:
-        """A function that returns the next number at each call."""
+        """Return a function that returns the next number at each call."""
         if distribution.kind == "constant":
             value = distribution.first
             return lambda: value
@@ -39,14 +39,14 @@ class Streams:
         return _endless(lambda: samples(distribution, random, _DRAW_BLOCK)).__next__
 
     def gaps(self, probability: float, name: str) -> Callable[[], float]:
-        """A function that returns the number of failures before the next success: fewer draws than one per trial."""
+        """Return a function that draws the number of failures before the next success, in fewer draws than trials."""
         if not probability:
             return lambda: math.inf
         random = self.generator(name)
         return _endless(lambda: (random.geometric(probability, _DRAW_BLOCK) - 1).astype(np.float64)).__next__
 
     def uniform(self, name: str) -> Callable[[], float]:
-        """A function that returns the next number from 0 to 1 at each call."""
+        """Return a function that returns the next number from 0 to 1 at each call."""
         return self.draws(Distribution("uniform", 0.0, 1.0), name)
 
 
@@ -172,7 +172,7 @@ def _service(design: Design, name: str, kind: str, order: Mapping[str, int]) -> 
 
 
 def offered_loads(design: Design, scenario: Scenario) -> tuple[OfferedLoad, ...]:
-    """The load of each resource and shared link, highest first. Losses and refusals are ignored."""
+    """Return the load of each resource and shared link, highest first. Losses and refusals are ignored."""
     flows = Flows(design, scenario)
     return tuple(sorted((*flows.of_resources(), *flows.of_links()), key=lambda load: -load.share))
 

@@ -93,7 +93,7 @@ PERCENT = 100.0
 
 
 def combinations(design: Design) -> Iterator[Mapping[str, str]]:
-    """The combinations of the values under sweep, with the last parameter changing fastest."""
+    """Yield the combinations of the values under sweep, with the last parameter changing fastest."""
     for values in product(*design.sweep.values()):
         yield {name: str(value) for name, value in zip(design.sweep, values, strict=True)}
 
@@ -116,7 +116,7 @@ def sweep(
 
 
 def level_among(value: float, bounds: Sequence[float]) -> float:
-    """The level among equally spaced ones: three bounds give 0.25, 0.5, 0.75 and 1 [F11, tables 4-6 and 4-7]."""
+    """Return the level among equally spaced ones: three bounds give 0.25, 0.5, 0.75 and 1 [F11, tables 4-6 and 4-7]."""
     return (bisect_right(bounds, value) + 1) / (len(bounds) + 1)
 
 

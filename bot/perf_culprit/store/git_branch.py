@@ -97,7 +97,7 @@ class GitBranchHistory(RunReader):
         return f"branch {self._branch} of {self._remote.shown}"
 
     def suites(self) -> frozenset[str]:
-        """The stored suites, by the names of their folders."""
+        """Return the stored suites, by the names of their folders."""
         return frozenset(file.suite_slug for file in self._seen().files)
 
     def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]:

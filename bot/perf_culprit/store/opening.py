@@ -81,7 +81,7 @@ def _check_libraries(url: DatabaseUrl) -> None:
 
 
 def code_remote(place: HistoryPlace) -> git.Remote | None:
-    """The remote that gives a shallow checkout its missing commits. Only the token's own repository gets the token."""
+    """Return the remote that has a shallow checkout's missing commits. Only the token's repository gets the token."""
     own = git.default_remote_url(place.repository) if place.repository else place.url
     if own is None:
         return None

@@ -225,7 +225,7 @@ def _are_tables_current(connection: Connection, *, place: str) -> bool:
 
 
 def is_empty(connection: Connection, *, place: str) -> bool:
-    """Whether there are no tables yet. Raise a ConfigError if they are of another version."""
+    """Return whether there are no tables yet. Raise a ConfigError if they are of another version."""
     if _are_tables_current(connection, place=place):
         return False
     if (version := _version(connection)) is None:
