@@ -38,8 +38,6 @@ def replace_file(path: Path, data: bytes) -> None:
         raise unwritable(error, path) from None
 
 
-# Folders of a process. Those of a killed one stay, and the next process removes them.
-
 _FOLDER_PREFIX: Final = "perf-culprit-"
 _LOCK_NAME: Final = ".in-use"
 # The locks of this process's folders; the system releases them however it ends.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from perf_culprit.model.simulation import SimulationReport
 
 
-# The command that finds the code behind a regression: diagnose.
-
 SPAN_TABLE = "csv:"
 # Options that only some ways of calling use, by the names of `Diagnose`.
 OF_ONE: Final = frozenset({"fluctuation_weight", "minimum_self_ms", "html"})
@@ -129,9 +127,6 @@ def _diagnose_revisions(asked: Diagnose) -> int:
     stream = text_stream(asked.json, asked.flame)
     show(tree_comparison_text(comparison, top=asked.top), stream)
     return EXIT_FINE
-
-
-# The command that judges a design before it is built: simulate.
 
 
 def simulate(asked: Simulate) -> int:

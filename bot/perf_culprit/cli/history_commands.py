@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from perf_culprit.flows.look_back import Changes
 
 
-# The commands that change what is stored: accept, and history stats, compact, copy and migrate.
-
 # Names by the folder on the branch.
 _FOLDER_TITLES: Final[Mapping[str, str]] = {"runs": "runs", "accepted": "accepted changes", "bisections": "bisections"}
 
@@ -96,9 +94,6 @@ def accept_level(asked: Accept) -> int:
     author, reason = plain(accepted.acceptance.author), plain(accepted.acceptance.reason, limit=300)
     say(f"{word}: {names} at {accepted.acceptance.commit[:12]}, by {author}: {reason}")
     return EXIT_FINE
-
-
-# The commands that look back at stored runs, or at another series: audit, changes, dashboard.
 
 
 def dashboard(asked: BuildDashboard) -> int:

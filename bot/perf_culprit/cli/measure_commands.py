@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from perf_culprit.flows.measurement import Measured, MeasurePlan
 
 
-# The commands that run the user's commands on commits: measure, and backfill for past commits.
-
-
 def _event_revisions(repository: Path) -> tuple[str, str]:
     from perf_culprit.flows.compared_commits import BaselineOrigin, event_ends
 
@@ -189,9 +186,6 @@ def backfill(asked: Backfill) -> int:
         return EXIT_FINE
     say(f"recorded {done.recorded}, {done.failed} gave no result, {done.left} are left")
     return EXIT_FINE if done.recorded or not (done.failed or done.left) else EXIT_NO_DATA
-
-
-# The commands that find the commit that introduced a change: bisect, bisect-job.
 
 
 def bisect(asked: Bisect) -> int:

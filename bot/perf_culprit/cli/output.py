@@ -18,8 +18,6 @@ from perf_culprit.files import replace_file
 from perf_culprit.progress import listen
 from perf_culprit.say.inert import plain_lines, terminal_lines
 
-# The output of a command: its place, width and colours.
-
 UNLIMITED = 10_000
 # A colour, or a word with the spaces before it. What is quoted is one word.
 PIECE: Final = re.compile(r"(\x1b\[\d+m)|(\s*)('[^'\x1b]*'|[^\s\x1b]+)")
@@ -149,8 +147,6 @@ class Status:
             self._stream.write("\r\x1b[2K")
             self._stream.flush()
 
-
-# The current step of a command, on standard error, once it takes long; with --verbose each step and its time.
 
 SILENT_SECONDS: Final = 2.0
 # Without a terminal every line stays, so a rare sign of progress is enough.

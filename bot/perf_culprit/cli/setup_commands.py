@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from perf_culprit.init.workflow_files import Choice
 
 
-# The commands that show the program itself, also to assistants: mcp, demo, formats, schema, completion.
-
-
 def demo(asked: Demo) -> int:
     from perf_culprit.demo.story import run_demo
 
@@ -72,9 +69,6 @@ def mcp(asked: Mcp) -> int:
         )
     serve(asked.repository, allow_run=asked.allow_run)
     return EXIT_FINE
-
-
-# The commands that set a repository up: init, and doctor for a job that fails.
 
 
 def init(asked: Init) -> int:

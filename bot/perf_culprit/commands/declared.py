@@ -119,9 +119,6 @@ def _field(owner: type[Declared], name: str, hint: Any, option: Option) -> Field
     )
 
 
-# Converters of values. A ValueError explains what is wrong with the value.
-
-
 def whole_number(text: str) -> int:
     """Return a whole number from 0 up."""
     number = int(text) if text.isdecimal() and len(text) < 10 else -1
@@ -194,8 +191,6 @@ def commit_hash(text: str) -> str:
         raise ValueError(f"{text!r} is not a full hash of a commit; git rev-parse prints it")
     return text.lower()
 
-
-# Options that many commands have under the same name.
 
 QUANTITIES: Final = f"{', '.join(Count)}, {SIZE}PATTERN of files"
 RepositoryOption = Annotated[Path, Option("--repo DIR", "repository (default: this directory)")]

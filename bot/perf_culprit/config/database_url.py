@@ -1,4 +1,8 @@
-"""The URL of a history in a database. No file may contain its secrets."""
+"""The URL of a history in a database: `postgresql://user@host/name` or `sqlite:///file.db`.
+
+Many people can read a file or a command line, so a password there is refused. It comes from PERF_CULPRIT_HISTORY_URL,
+or by libpq's own ways (PGPASSWORD, ~/.pgpass) if the environment names the server, too.
+"""
 
 import re
 from collections.abc import Mapping
@@ -10,11 +14,6 @@ from urllib.parse import parse_qsl, unquote
 from pydantic import BeforeValidator, WithJsonSchema
 
 from perf_culprit.errors import UsageError
-
-# The URL of a history in a database: `postgresql://user@host/name` or `sqlite:///file.db`.
-#
-# Many people can read a file or a command line, so a password there is refused. It comes from PERF_CULPRIT_HISTORY_URL,
-# or by libpq's own ways (PGPASSWORD, ~/.pgpass) if the environment names the server, too.
 
 HISTORY_URL: Final = "PERF_CULPRIT_HISTORY_URL"
 PORT: Final = "5432"

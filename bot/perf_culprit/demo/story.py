@@ -39,8 +39,6 @@ from perf_culprit.say.bisection_answer import bisection_text
 from perf_culprit.say.comparison import render_text
 from perf_culprit.store.opening import HistoryPlace, open_history
 
-# The demo's search for the commit, the method and the services; then the pull request's history, as if merged.
-
 _BENCHMARK = "tokenize"
 BENCHMARK_COMMAND = f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"'
 # The best answer after this time is shown.
@@ -113,8 +111,6 @@ def record_as_merged(repository: DemoRepository, directory: Path, *, config: Con
     with open_history(config.history, url=str(repository.remote)) as history:
         history.append_all(runs)
 
-
-# The demo's steps: main's history, a pull request judged against its base, its culprit, the method, the services.
 
 # Rounds of base, head, head, base. Many short executions cover a machine's modes better than few long ones.
 _DEMO_ROUNDS = 20

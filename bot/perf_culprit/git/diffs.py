@@ -8,8 +8,6 @@ from typing import Final
 
 from perf_culprit.git.command import NETWORK_TIMEOUT_SECONDS, GitError, run_git
 
-# Differences between commits: files with renames and copies, changed lines of a file, and files by their words.
-
 # Neither a repository's attributes nor any settings may run a program to show a difference.
 NO_PROGRAMS: Final = ("--no-ext-diff", "--no-textconv")
 # Limits the comparison of an untrusted commit's new files with the old ones.
@@ -164,9 +162,6 @@ def _log(repository: Path, commits: Sequence[str], *options: str) -> bytes:
         environment={"GIT_NO_LAZY_FETCH": "1"},
         config=[("log.showRoot", "true"), ("diff.renames", "true"), ("log.diffMerges", "separate")],
     )
-
-
-# The sizes of objects in a repository's packs.
 
 
 @dataclass(frozen=True, slots=True)

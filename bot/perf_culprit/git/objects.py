@@ -14,9 +14,6 @@ from perf_culprit.files import make_temporary, remove_temporary, temporary_folde
 from perf_culprit.git.command import REMOTE_NAME, GitError, Remote, run_git
 from perf_culprit.git.diffs import LINK_MODE, FileChange
 
-# Folders of private repositories that a process keeps, so that it fetches nothing twice.
-
-# Enough for the history and the code's commits without files, and for the same of a second remote.
 MOST_KEPT: Final = 4
 
 _idle: list[tuple[str, Path]] = []
@@ -47,8 +44,6 @@ def remove_kept() -> None:
     while _idle:
         remove_temporary(_idle.pop()[1])
 
-
-# Fetch, push and create objects without a checkout: plumbing for a private repository.
 
 # Answers of a remote if another writer was faster; the exact one depends on timing.
 RACE_TEXTS = (

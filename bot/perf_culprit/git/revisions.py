@@ -13,8 +13,6 @@ from perf_culprit.files import temporary_folder
 from perf_culprit.git.command import GitError, run_git
 from perf_culprit.git.objects import unnamed_commit
 
-# Queries about commits. `revision` is a user's text; `commit` is a full hash returned by this module.
-
 FETCH_ALL: Final = "fetch the whole history (actions/checkout: `fetch-depth: 0`; git fetch --unshallow)"
 # Git's exit codes if there is no such revision, and its messages if the cause is the repository.
 UNKNOWN_STATUSES: Final = (1, 128)
@@ -161,8 +159,6 @@ def web_address(repository: Path) -> str | None:
     match = _HOSTED.fullmatch(default_remote_url(repository) or "")
     return f"https://{match[1]}/{match[2]}" if match else None
 
-
-# Worktrees of single commits, next to the user's own checkout, which stays unchanged; and trees by content hash.
 
 CHECKOUT_TIMEOUT_SECONDS = 600.0
 FILTERS: Final = r"^filter\..*\.(clean|smudge|process)$"

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from urllib3.connectionpool import ConnectionPool
 
 
-# Validate a 200 before its content is read: a proxy's page or half a document is not an answer.
-
 NO_ANSWER: Final = "the answer is not what was asked for"
 # The same waits as after a server failure.
 WAITS_SECONDS: Final = (2.0, 4.0, 8.0)
@@ -133,8 +131,6 @@ def file_bytes(answer: Mapping[str, Any]) -> bytes:
         raise ValueError(f"{len(data)} bytes of {answer['size']}")
     return data
 
-
-# Refusals by GitHub or the network, in the user's terms: the cause and the next step.
 
 SHOWN_CHARACTERS = 200
 # Exceptions of reading a field that is missing or of the wrong kind, in PyGithub as in our code.
@@ -262,8 +258,6 @@ def permission_step(headers: Mapping[str, str]) -> str:
         wanted += f" (in an issue: `{names[1]}`)"
     return f"{wanted}; {FORK_HINT}"
 
-
-# The connection to one repository on GitHub, and its patience: what is retried, and how long it waits.
 
 # The name of GITHUB_TOKEN's account. That token may not call `GET /user`, so the name is fixed here.
 ACTIONS_BOT = "github-actions[bot]"

@@ -17,8 +17,6 @@ from perf_culprit.model.maintenance import Grant, Permission
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Report
 
-# Text within GitHub's limits, and text that Markdown does not change.
-
 
 def cut_at_line(text: str, *, limit: int, pointer: str) -> str:
     """Return `text`, or the whole lines of it that fit into `limit` characters together with `pointer`."""
@@ -34,9 +32,6 @@ def fenced(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"
-
-
-# The final state of a check run: the conclusion of a report, its texts, remarks on lines.
 
 
 class CheckConclusion(StrEnum):
@@ -91,8 +86,6 @@ class CheckResult:
     text: str = ""
     annotations: tuple[Annotation, ...] = ()
 
-
-# The invisible first lines by which the bot recognizes its own comments and issues: only hashes and fixed words.
 
 MAXIMUM_ID_CHARACTERS = 40
 ID_HASH_CHARACTERS = 8
@@ -221,8 +214,6 @@ def tracked_commit(body: str) -> str | None:
 # The bot's interface to a repository's host: pull requests, comments, checks, artifacts, runs, issues, rights.
 #
 # All code that decides or phrases something uses `Host`; `perf_culprit.github` is its only implementation.
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PullRequest:
     number: int

@@ -1,4 +1,9 @@
-"""Objects that are posted once: the sticky comment, the check run, tracking issues."""
+"""Objects that are posted once: the sticky comment, the check run, tracking issues.
+
+A tracking issue is about one benchmark that got worse on the default branch; marker and author identify it.
+GitHub cannot create an issue only if there is none, so racing jobs may open two. Each of them looks again after it
+has opened one. The oldest stays open and the others are closed, by whichever job looks.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,8 +35,6 @@ from perf_culprit.github.host import (
     past_marker,
     suite_id,
 )
-
-# POST with a single result: after a lost answer, search for the result before sending it again.
 
 _ATTEMPTS = 3
 # A new object may be missing from listings for some seconds, so one look is not enough.
@@ -75,8 +78,6 @@ def look_again(client: Client, find: Callable[[], _ResultT | None]) -> _ResultT 
             return existing
     return None
 
-
-# The sticky comment: one per suite and pull request, edited in place.
 
 MAXIMUM_BODY_CHARACTERS = 65_536
 # Begins the line that marks a result as being of an older head; a new result replaces the whole comment.
@@ -202,8 +203,6 @@ def same_text(stored: str, new: str) -> bool:
     # GitHub may store other line ends and trim the text's end.
     return stored.replace("\r\n", "\n").strip() == new.replace("\r\n", "\n").strip()
 
-
-# The check run: started before the work, completed whatever happens, so that it never stays in progress.
 
 MAXIMUM_TEXT_CHARACTERS = 65_535
 MAXIMUM_TITLE_CHARACTERS = 255
@@ -354,11 +353,6 @@ NO_RESULT = CheckResult(
     conclusion=CheckConclusion.FAILURE, title="No verdict", summary="The job ended without a result. See its log."
 )
 
-
-# Tracking issues: one per benchmark that got worse on the default branch, recognized by marker and author.
-#
-# GitHub cannot create an issue only if there is none, so racing jobs may open two. Each of them looks again after it
-# has opened one. The oldest stays open and the others are closed, by whichever job looks.
 
 # Newest first. An issue further back is not found, and a new one is opened.
 MOST_ISSUES: Final = 1_000

@@ -16,8 +16,6 @@ from perf_culprit.github.runner_files import number_at, sha_at, text_at, value_a
 from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.maintenance import Grant, Permission, protection_step
 
-# The pull request that a run belongs to: from GitHub's event and API, never from an artifact.
-
 # GitHub ignores a `head` that it does not understand and lists every open pull request.
 MAXIMUM_PULL_REQUESTS = 300
 MAXIMUM_RULES = 100
@@ -119,8 +117,6 @@ def find_skip(
 
 
 # GitHub's expressions ignore case.
-
-
 def _same(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
@@ -177,8 +173,6 @@ def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | No
             return None
     return min((pull.number for pull in listed if pull.merged_at is not None and pull.base.ref == branch), default=None)
 
-
-# Requests of commands and `doctor` other than comments: rights, the pull request, another run.
 
 WRITING: Final = ("admin", "write")
 
@@ -350,8 +344,6 @@ def required_checks(client: Client, *, branch: str) -> frozenset[str]:
         names = {check["context"] for parameters in required for check in parameters["required_status_checks"]}
         return frozenset(names) | {*protection.get("required_status_checks", {"contexts": ()})["contexts"]}
 
-
-# A file of a branch, complete or not at all, because its readers decide by it.
 
 MAXIMUM_FILE_BYTES: Final = 256 * 1024
 

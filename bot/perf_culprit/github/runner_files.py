@@ -1,4 +1,8 @@
-"""The runner's files and log: event, outputs, job summary, and text that must not become a workflow command."""
+"""The runner's files and log: event, outputs, job summary, and text that must not become a workflow command.
+
+In the log, the runner takes `::command::` at a line's start and `##[command]` anywhere in a line, on stdout and on
+stderr.
+"""
 
 import json
 import os
@@ -12,8 +16,6 @@ from typing import Any, Final, TextIO
 
 from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.model.run import FULL_HASH
-
-# GitHub's event file: values by their path, and a UsageError if one is missing or of the wrong kind.
 
 MAX_EVENT_BYTES: Final = 32 << 20
 PULL_REQUEST_EVENTS: Final = ("pull_request", "pull_request_target")
@@ -83,10 +85,6 @@ def not_an_event(keys: tuple[str, ...]) -> MissingValueError:
     )
 
 
-# The job's log, where the runner executes text that looks like a command: untrusted text must not look like one.
-#
-# The runner takes `::command::` at a line's start and `##[command]` anywhere in a line, on stdout and on stderr.
-
 ZERO_WIDTH_SPACE = "\u200b"
 
 
@@ -131,8 +129,6 @@ def property_text(text: str) -> str:
     return command_text(text).replace(":", "%3A").replace(",", "%2C")
 
 
-# The action's outputs: a file of assignments that the runner reads.
-
 _OUTPUT_NAME = re.compile(r"[a-z][a-z0-9-]{0,99}")
 
 
@@ -169,8 +165,6 @@ def assignment(name: str, value: str) -> str:
     delimiter = f"end-{secrets.token_hex(16)}"
     return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"
 
-
-# The job summary: a file that the runner shows on the run's page.
 
 # Above this size the runner drops the whole summary of the step.
 MAXIMUM_BYTES = 1 << 20

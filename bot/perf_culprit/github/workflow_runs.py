@@ -1,4 +1,7 @@
-"""Workflow runs on GitHub: their artifacts, and the runs of the bisect workflow."""
+"""Workflow runs on GitHub: their artifacts, and the runs of the bisect workflow.
+
+Artifacts are bytes from an untrusted source; `action` and `dispatch` open them.
+"""
 
 import hashlib
 import json
@@ -18,8 +21,6 @@ from perf_culprit.github.host import ArtifactFile, NoArtifactError
 from perf_culprit.github.posting import post_once
 from perf_culprit.model.dispatch import RunArtifact, RunFacts, run_title
 from perf_culprit.model.maintenance import protection_step
-
-# Artifacts of a workflow run, as bytes from an untrusted source; `collect/` opens them.
 
 _MEBIBYTE = 1 << 20
 PER_PAGE: Final = 100
@@ -219,8 +220,6 @@ def json_object(text: str) -> dict[str, Any]:
         return {}
     return value if isinstance(value, dict) else {}
 
-
-# Runs of the bisect workflow on GitHub: started, found by their title, with their artifacts.
 
 WORKFLOW_FOLDER: Final = ".github/workflows"
 LOOKED_AT_PAGES: Final = 3

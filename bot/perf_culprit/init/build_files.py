@@ -19,9 +19,6 @@ def build_file_suggestions(repository: Repository) -> Iterator[Suggestion]:
     yield from cmake_suggestions(repository)
 
 
-# Cargo: a package is a member of the top folder's workspace, or independent.
-
-
 def _criterion(repository: Repository) -> Iterator[Suggestion]:
     packages = _packages(repository)
     benching = {folder: about for folder, about in packages.items() if _uses_criterion(about)}
@@ -97,9 +94,6 @@ def _libtest(repository: Repository) -> Iterator[Suggestion]:
         yield Suggestion(tool="cargo bench", setup="rustup toolchain install nightly", build=compiling(run), run=run)
 
 
-# JMH: a module of Maven with its own jar, or run from its classes; Gradle's plugin has a task.
-
-
 def _maven(repository: Repository) -> Iterator[Suggestion]:
     for name in repository.matching(re.compile(r"(^|/)pom\.xml$")):
         text, folder = repository.read(name), name.rpartition("/")[0]
@@ -163,8 +157,6 @@ def _gradle(repository: Repository) -> Iterator[Suggestion]:
             command = native(BenchmarkCommand(text=f"{gradle} {task}"), repository)
             yield Suggestion(tool="JMH (Gradle)", run=f"{command.text} && {command.after}", place=name)
 
-
-# CMake: the targets that link Google Benchmark, and the options that enable them.
 
 LINKED: Final = re.compile(r"target_link_libraries\(\s*([\w.-]+)[^)]*\bbenchmark(::|_main\b|\b)")
 _CMAKE_OPTION: Final = re.compile(

@@ -314,9 +314,6 @@ RULES: Final[tuple[tuple[str, Callable[[BenchmarkCommand, Repository], Benchmark
 )
 
 
-# The command of a task of npm, tox or make, or of a script, is in a file of the repository.
-
-
 def _by_task(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     bodies = [command.text, *_bodies(command, repository)]
     if file := next(filter(None, map(_RESULT_OPTION.search, bodies[1:])), None):

@@ -364,8 +364,6 @@ def undone(choice: Choice) -> str:
     return " && ".join(part for part in parts if not (PIP.search(part) or part.startswith(("npm i ", "npm install "))))
 
 
-# Time: what one measured execution says of a pull request.
-
 LIMIT_SECONDS: Final = 600.0
 # The first look of `measure --until-decided` needs this many executions.
 _FEWEST_EXECUTIONS: Final = 8

@@ -16,8 +16,6 @@ from perf_culprit.config.settings import Config, SkipConfig
 from perf_culprit.init.filled_template import filled, yaml_text
 from perf_culprit.release import COMMIT, IS_RELEASE
 
-# The files that `init` writes: those of the documentation, filled in.
-
 JOB_MINUTES: Final = 15
 _MEASURE_WITH: Final = "--until-decided --trace auto"
 # A job has this much more for its set-up and builds.
@@ -178,8 +176,6 @@ def _configuration(choice: Choice) -> str:
         lines.append(yaml_text({"bisect": search}).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
-
-# Checks for outdated or unsafe parts in a repository's own workflow files.
 
 OURS: Final = "perf-culprit/perf-culprit"
 PINNED: Final = re.compile(r"[0-9a-f]{40}")

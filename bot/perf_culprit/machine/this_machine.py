@@ -52,8 +52,6 @@ def this_machine(
         yield workplace
 
 
-# measure -> trace: where each commit spends its time, in executions of one command.
-
 TRACE_REPETITIONS: Final = 10
 TRACE_BUDGET_S: Final = 60.0
 

@@ -120,9 +120,6 @@ def means_of(command: str, tool: str) -> Means | None:
     return next(by_tool, None) or next(by_words, None)
 
 
-# Python: our tracer, which follows methods level by level.
-
-
 def _by_tracer(asked: Recording) -> _TraceFiles:
     with reached_python(asked.command) as (command, site):
         traces = trace_commits(
@@ -159,8 +156,6 @@ def _user_site(folder: Path) -> Mapping[str, str]:
         (folder / place / "tracer.pth").write_text("\n".join(lines))
     return {"PYTHONUSERBASE": str(folder)}
 
-
-# Other languages: their own profiler, on all commits in turn.
 
 # Executes the command on a commit with a profiler whose files go into a folder, and returns one profile.
 Profiler = Callable[[Recording, str, Path], Path]

@@ -29,8 +29,6 @@ from perf_culprit.model.finding import Verdict
 from perf_culprit.python_child import python
 from perf_culprit.say.inert import plain, plain_lines
 
-# Answers of tools: foreign data under one name that marks it as such, inert, and short enough for an assistant.
-
 MOST_CHARACTERS: Final = 40_000
 MOST_TEXT: Final = 1_000
 MOST_ERROR: Final = 4_000
@@ -133,8 +131,6 @@ def _result(content: dict[str, Any], *, is_error: bool = False) -> CallToolResul
     return CallToolResult(content=[text], structured_content=content, is_error=is_error)
 
 
-# The repository in which a server was started: its files, commits and commands that the tools may use.
-
 MOST_AT_ONCE: Final = 4
 
 
@@ -187,8 +183,6 @@ class Workspace:
             )
         return commit
 
-
-# One of our commands in its own process: it reports its progress, and ends when its call is cancelled.
 
 MOST_BYTES: Final = 64 << 20
 MOST_LOG: Final = 16_000
@@ -263,8 +257,6 @@ async def _stop(process: Process) -> None:
         if process.returncode is None:
             process.kill()
 
-
-# The tools that only read: stored runs and reports, reasons, and the plan of a search.
 
 NameArgument: TypeAlias = Annotated[str, Field(max_length=1000)]
 Revision: TypeAlias = Annotated[str, Field(max_length=200)]

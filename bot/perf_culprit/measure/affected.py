@@ -215,8 +215,6 @@ def _refuse_results(result: Path) -> Run:
     raise UnknownError(f"{result} is not a result")
 
 
-# The commands of a shell line, and the packages that they start.
-
 TOOLS: Final[Mapping[str, type[Graph]]] = {
     "cargo": Cargo,
     "go": Go,

@@ -1,4 +1,15 @@
-"""Run a command as a process group: its log, time limit and output; no process remains afterwards."""
+"""Run a command as a process group: its log, time limit and output; no process remains afterwards.
+
+On Linux, a confined command sees only its own processes, and none of them outlives it. In a PID namespace with its own
+/proc (pid_namespaces(7)), the step's shell, the runner and our process are invisible. The kernel ends all remaining
+processes when the first one ends. Root creates the namespace directly, other users in a user namespace, where
+set-user-ID programs such as sudo do not work. Many containers forbid it, and so does Ubuntu since 23.10 without a
+profile.
+
+A command's child with its own session (`setsid`, a daemon) has left the command's group. A child subreaper (prctl(2),
+Linux 3.4) becomes the parent of such orphans, whatever their session, so they can be found. Processes started by
+another one on request (a container engine, systemd) are not among them.
+"""
 
 import contextlib
 import ctypes
@@ -21,8 +32,6 @@ from typing import BinaryIO, Final, Self
 from perf_culprit.errors import InfrastructureError, unwritable
 from perf_culprit.measure.processor_time import Meter, has_meter
 from perf_culprit.undumpable import close_process
-
-# Ctrl-C and cancelled jobs: stop once, in order.
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -52,13 +61,6 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# Confine a command: it sees only its own processes, and none of them outlives it. Linux only.
-#
-# In a PID namespace with its own /proc (pid_namespaces(7)), the step's shell, the runner and our process are invisible.
-# The kernel ends all remaining processes when the first one ends. Root creates the namespace directly, other users in a
-# user namespace, where set-user-ID programs such as sudo do not work. Many containers forbid it, and so does Ubuntu
-# since 23.10 without a profile.
-
 PROBE_SECONDS: Final = 10
 # The first process of a namespace ignores TERM unless it handles it. So it only waits for the one that does not.
 FIRST_PROCESS: Final = 'sh -e -c "$0"\nexit $?'
@@ -87,12 +89,6 @@ def namespace() -> tuple[str, ...]:
         return ()
     return words if probe.returncode == 0 else ()
 
-
-# Processes that left a command's group, and their access to our environment. Linux only; elsewhere they remain.
-#
-# A command's child with its own session (`setsid`, a daemon) has left the command's group. A child subreaper (prctl(2),
-# Linux 3.4) becomes the parent of such orphans, whatever their session, so they can be found. Processes started by
-# another one on request (a container engine, systemd) are not among them.
 
 PR_SET_CHILD_SUBREAPER: Final = 36
 # A process that forks faster than it is killed would keep us here forever.
@@ -171,8 +167,6 @@ def _processes() -> Iterator[_Process]:
         yield _Process(id=int(number), parent=int(parent), session=int(session))
 
 
-# The output of the commands, in one file that can be watched during a run.
-
 MAXIMUM_SECTION_BYTES: Final = 4 << 20  # a benchmark with endless output must not fill the disk
 TAIL_BYTES: Final = 4096
 SHOWN_LINES: Final = 4
@@ -247,8 +241,6 @@ def shown_output(data: bytes) -> str:
     rest = inert[-(SHOWN_CHARACTERS - len(start)) :]
     return (f"{start} … {rest}" if start and errors else rest).lstrip(": ")
 
-
-# One command as a process group: its time limit, its output, and the end of all its processes.
 
 # GitHub cancels a job with SIGINT, SIGTERM after 7.5 s and SIGKILL 2.5 s later: we must finish before that.
 GRACE_SECONDS: Final = 3.0

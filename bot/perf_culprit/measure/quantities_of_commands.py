@@ -19,13 +19,12 @@ from perf_culprit.model.counted_metric import metric_of
 from perf_culprit.model.run import TIME, Benchmark, Direction, Execution, Metric
 from perf_culprit.python_child import python
 
+
 # Quantities of the user's command: the programs that count them, and the logs.
 #
 # All processes of the command are counted, including the shell. Variation between runs of one program is fixed: the
 # seed of Python's hashes, the layout of addresses, the locale. The rest is noise, which a search estimates like any
 # other.
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CountingMethod:
     """`command` starts with the program; `{logs}` is the folder of its logs.
@@ -165,8 +164,6 @@ def times(execution: Execution) -> tuple[Benchmark, ...]:
     by_clock = Benchmark.of(name=COMMAND_BENCHMARK, metric=wall, samples=(execution.seconds,))
     return taken(Count.CPU_TIME, execution.cpu_seconds), by_clock
 
-
-# The sizes of files in a built checkout.
 
 # Of `size:PATTERN:NAME`, at the levels with which files are compressed once and sent often; each file by itself.
 COMPRESSORS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -23,8 +23,6 @@ from perf_culprit.model.bisection import FailureKind
 from perf_culprit.model.count import FAILED, FAILURES, PASSED, SIZE, Count
 from perf_culprit.model.run import Benchmark, Execution
 
-# Why an execution gave no numbers.
-
 
 class ExecutionError(DataError):
     """A build or a run failed or measured nothing. `measure` treats it as an error, a search as a result."""
@@ -37,8 +35,6 @@ class ExecutionError(DataError):
 class NoSamplesError(ExecutionError):
     """The command ran, but its output has no samples. It may be a program, and not a benchmark."""
 
-
-# The user's commands for a commit, and their access to our environment.
 
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
@@ -143,8 +139,6 @@ def _is_not_withheld(name: str) -> bool:
 def _is_passed(name: str) -> bool:
     return _is_not_withheld(name) and (name in PASSED_NAMES or name.startswith(PASSED_PREFIXES))
 
-
-# Run the user's commands on one worktree: their environment, and the reasons of failures.
 
 # Plain numbers have no name, so their benchmark has the name of this file.
 _RESULT_NAME: Final = "result"

@@ -25,8 +25,6 @@ from perf_culprit.model.bisection import FailureKind
 from perf_culprit.model.count import FAILURES, Count
 from perf_culprit.model.run import Benchmark, Run
 
-# Built worktrees cached between calls: complete copies, named by their inputs.
-
 GIT_LINK: Final = ".git"
 
 # What to do about a command whose output holds no results.
@@ -79,8 +77,6 @@ def _git_link_of(worktree: Path) -> Callable[[str, list[str]], list[str]]:
 
     return ignored
 
-
-# Commits as folders with built code: git worktrees that are always removed, and built once per content.
 
 # A built worktree of a large project has gigabytes: above this number, the least recently used one is removed.
 KEPT_WORKTREES: Final = 16
@@ -203,8 +199,6 @@ def remove_folder(path: Path) -> None:
                 inner.chmod(0o700)
     shutil.rmtree(path, ignore_errors=True)
 
-
-# Build and execute commits in a temporary folder that is removed afterwards, with all its content.
 
 # perf takes files below /tmp/perf-… for tables of compiled code, and shows no symbols of a program there.
 MEASURE_FOLDER_PREFIX: Final = "culprit-measure-"

@@ -16,8 +16,6 @@ from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import Failure, FailureKind, Job
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run
 
-# The order of executions.
-
 _T = TypeVar("_T")
 
 
@@ -44,8 +42,6 @@ def drawn_round(sides: Sequence[_T], *, seed: int, number: int) -> Iterator[tupl
         length = drawn.randrange(LONGEST_FILLER)
         yield from ((side, length) for side in half)
 
-
-# The choice of the metric and benchmark to follow through the commits.
 
 _LISTED: Final = 20
 
@@ -133,9 +129,6 @@ def shown_key(key: MetricKey) -> str:
     return shown_output(f"{key.benchmark} ({key.metric})".encode(errors="replace"))
 
 
-# The executor of a search on this machine: a job's round in worktrees, one execution after the other.
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundResult:
     """The input of `Search.record`: samples by commit, and failures. `followed`: medians of other metrics."""
@@ -200,9 +193,6 @@ class WorktreeExecutor:
 def missing_message(run: Run, key: MetricKey) -> str:
     where = f" at {short(run.commit)}" if run.commit else ""
     return f"there is no benchmark {key.benchmark!r} with a metric {key.metric!r}{where}"
-
-
-# The duration of rounds: the estimated remaining time, and whether another round ends in time.
 
 
 class Pace:

@@ -8,8 +8,6 @@ from typing import Final
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import MetricKey
 
-# Forecasts of a measurement, from an earlier one of the same benchmarks.
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Foresight:
@@ -34,8 +32,6 @@ class Foresight:
     samples: float | None
     per_execution: int
 
-
-# How detectors perform on a history: how often they raise a false alarm, and what they would have detected.
 
 # Runs that differ by less than this share of what samples do count as equal: no number of samples is enough.
 _LEAST_SHARE: Final = 0.02
@@ -208,8 +204,6 @@ class Audit:
     labelled: tuple[LabelPoint, ...] = ()
     notes: tuple[Reason, ...] = ()
 
-
-# What a measurement of a commit against itself promises, before anything is committed.
 
 PLANTED_CHANGES: Final = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 USUAL_CHANGE: Final = 0.1  # the one that a summary plants

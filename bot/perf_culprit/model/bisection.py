@@ -1,4 +1,8 @@
-"""Data types of a search for the commits that made a benchmark slower, and of its answer."""
+"""Data types of a search for the commits that made a benchmark slower, and of its answer.
+
+A *round* measures a few commits once each, in shuffled order, on one machine; a `Job` asks for one round. The whole
+state of a search is its `SearchState`: ranges, settings, jobs and results. A search can resume from it at any point.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +17,6 @@ from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.report import ComparedSuspect, TreeComparison
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
-
-# Data types of a search for the commits that made a benchmark slower.
-#
-# A *round* measures a few commits once each, in shuffled order, on one machine; a `Job` asks for one round. The whole
-# state of a search is its `SearchState`: ranges, settings, jobs and results. A search can resume from it at any point.
 
 
 class CommitRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -310,9 +309,6 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     named: tuple[NamedStep, ...] = ()
     withdrawn: tuple[str, ...] = ()
     outcome: Outcome | None = None
-
-
-# The whole answer of one bisection, with the culprit's methods: the only input of its renderers.
 
 
 class CulpritDiagnosis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,8 @@
-"""Files of bisections: the session, its jobs, the stored state and the answer."""
+"""Files of bisections: the session, its jobs, the stored state and the answer.
+
+The results of a bisect job are untrusted: untrusted code ran where the file was written. Sizes of numbers, texts and
+counts are limited here. Other code checks that they match the request.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -26,10 +30,6 @@ from perf_culprit.model.dispatch import MOST_FOLLOWED, Bisection, BisectJob, Bis
 from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import Sentence
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
-
-# The results of a bisect job (bisect-job v1). Untrusted: untrusted code ran where the file was written.
-#
-# Sizes of numbers, texts and counts are limited here. Other code checks that they match the request.
 
 MOST_RESULT_BYTES: Final = 1 << 20
 MOST_ROUNDS: Final = 64
@@ -137,8 +137,6 @@ def _job_faults(file: BisectJobFile) -> Iterator[str]:
             yield "the metric does not say which way is good"
 
 
-# A dispatch's request to its jobs (bisect-request v1): the input `request` of the bisect workflow.
-
 # GitHub accepts at most 65,535 characters for all inputs of a dispatch.
 MOST_REQUEST_BYTES: Final = 60_000
 
@@ -172,9 +170,6 @@ def job_of(request: BisectRequest, job: str, *, place: str) -> BisectJob:
             return entry
     names = ", ".join(entry.id for entry in request.jobs)
     raise DataError(f"asks for no job {job!r}", place=place, next_step=f"use one of: {names}")
-
-
-# A running bisection: the state of its search, and its metric (bisect-session v1).
 
 
 class BisectSession(
@@ -238,9 +233,6 @@ def search_faults(state: SearchState) -> Iterator[str]:
                 yield f"a value of {commit[:12]} is not a positive number"
 
 
-# A bisection on the history branch (stored-bisection v1).
-
-
 class StoredBisection(
     msgspec.Struct,
     frozen=True,
@@ -275,9 +267,6 @@ def _faults(bisection: Bisection) -> Iterator[str]:
         yield from (f"dispatch {dispatch.id} has an unknown round" for name in dispatch.rounds if name not in rounds)
     if len({dispatch.id for dispatch in bisection.dispatches}) < len(bisection.dispatches):
         yield "two dispatches share an id"
-
-
-# A bisection's answer (bisection v1): `bisect --json` writes it, and no command reads it.
 
 
 class NamedCulprit(Culprit, frozen=True, kw_only=True, forbid_unknown_fields=True):

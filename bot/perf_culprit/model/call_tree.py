@@ -12,9 +12,6 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, explicit_default
 from perf_culprit.model.reason import Reason
 
-# The content of a profile or trace of one revision: a tree of call paths with the times measured on each.
-
-
 MOST_NODES: Final = 1_000_000
 MOST_REPETITIONS: Final = 10_000
 
@@ -133,9 +130,6 @@ class ProfileReading:
     examples: tuple[UnusedRecord, ...] = ()
     notes: tuple[Reason, ...] = ()
     truncated_files: tuple[str, ...] = ()
-
-
-# Call trees of one revision, the methods that cost most in them, and the affected services.
 
 
 class CallNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -354,9 +348,6 @@ def decode_costs(data: bytes, *, place: str) -> MethodCosts:
         services=len(diagnosis.services),
         unit=diagnosis.unit,
     ).bounded
-
-
-# The functions whose code a change touched, and how surely a profile's method is one of them.
 
 
 class Scope(StrEnum):

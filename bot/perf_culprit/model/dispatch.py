@@ -1,4 +1,8 @@
-"""A bisection that other machines measure, and why a search started automatically."""
+"""A bisection that other machines measure, and why a search started automatically.
+
+A *dispatch* is one run of the user's bisect workflow. It has a few *bisect jobs*, one machine each. A bisect job
+executes one or more rounds (`perf_culprit.model.bisection.Job`) of the search, one after the other.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,8 +26,6 @@ from perf_culprit.model.bisection import (
 )
 from perf_culprit.model.reason import Objection, Reason, because
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
-
-# Why a search started automatically: metrics of the stored runs that got worse.
 
 MOST_FOLLOWED = 200
 FOLLOWED_CHARACTERS = 20_000
@@ -94,11 +96,6 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             keys.append(key)
         return tuple(keys)
 
-
-# A bisection that other machines measure: requests, results and state.
-#
-# A *dispatch* is one run of the user's bisect workflow. It has a few *bisect jobs*, one machine each. A bisect job
-# executes one or more rounds (`perf_culprit.model.bisection.Job`) of the search, one after the other.
 
 SHOWN_HEAD: Final = 10
 

@@ -23,8 +23,6 @@ from perf_culprit.model.run import (
     shared_metric,
 )
 
-# Rules between counters and their result for one counter: the data of a report's votes, rules and shaded spans.
-
 
 class ModelVote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule model's vote. `run` names the baseline run that trained it, by commit, else by time or number."""
@@ -60,9 +58,6 @@ class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     violations: tuple[tuple[float, float], ...]
     lower_boundary: float
     upper_boundary: float
-
-
-# One metric's judgement.
 
 
 MAX_BYTES: Final = 16 * 1024
@@ -401,9 +396,6 @@ def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[Trade
             )
             sides[is_better].append(change)
     return (*sides[False][:MOST_TRADED], *sides[True][:MOST_TRADED])
-
-
-# The runs that a target is judged against, and why each was chosen or rejected.
 
 
 class BaselineSource(StrEnum):

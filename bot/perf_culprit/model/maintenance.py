@@ -7,8 +7,6 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Final
 
-# Observations of `doctor` in a job: the event, the token's permissions, the checkout and the history, as values.
-
 
 class Permission(StrEnum):
     """A permission of GITHUB_TOKEN, spelled as in a workflow."""
@@ -114,9 +112,6 @@ class Observation:
     health: Health = Health.FINE
     kind: str = ""
     facts: Mapping[str, str | int] = field(default_factory=dict, hash=False)
-
-
-# The size of a history, the result of its compaction, and the result of an import.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,8 @@
-"""Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/phrases.py`."""
+"""Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/phrases.py`.
+
+Decisions read codes and arguments, never a sentence. docs/architecture.md explains how to add a reason.
+Numbers are ours; strings may come from an untrusted file and are shown as untrusted.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -6,8 +10,6 @@ from enum import StrEnum
 from typing import Final, TypeGuard, get_args
 
 import msgspec
-
-# Codes of reasons about a bisection.
 
 
 class Objection(StrEnum):
@@ -51,11 +53,6 @@ class SearchReason(StrEnum):
     PACKAGES_NOT_SEARCHED = "packages_not_searched"
 
 
-# Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/`.
-#
-# Decisions read codes and arguments, never a sentence. docs/architecture.md explains how to add a reason.
-
-# Numbers are ours; strings may come from an untrusted file and are shown as untrusted.
 Argument = int | float | str | tuple[str, ...]
 
 

@@ -15,8 +15,6 @@ from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, Sentence, no_sentence
 from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, MetricKey
 
-# The call trees of two revisions next to each other: slower methods, suspects, and affected services.
-
 
 class Answer(StrEnum):
     """Whether the target got slower. `not_slower` rules out a slowdown of a stated size, `undecided` does not."""
@@ -243,9 +241,6 @@ class TreeComparison(
         return Answer.UNDECIDED if Answer.UNDECIDED in answers or not answers else Answer.NOT_SLOWER
 
 
-# The whole result of one comparison: the only input of renderers and publishers.
-
-
 class Conclusion(StrEnum):
     """The one-line verdict over a whole run, from loudest to quietest."""
 
@@ -428,8 +423,6 @@ def decode_report(data: bytes, *, place: str) -> Report:
     report = decode(Report, data, place=place, from_version_1=_from_version_1)
     return report if report.costs is None else structs.replace(report, costs=report.costs.bounded)
 
-
-# Converts a report of version 1 into today's shape. Obsolete members are dropped; `decode` refuses invalid reports.
 
 _DROPPED: Final = frozenset({"alpha", "false_discovery_rate", "minimum_samples", "more_samples", "samples_needed"})
 _UNCHANGED: Final = ("excluded", "exactly_equal", "below_minimum_effect")

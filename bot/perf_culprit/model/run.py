@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from perf_culprit.arrays import Floats
 
 
-# How git names a commit in full: SHA-1 or SHA-256.
-
 FULL_HASH_PATTERN: Final = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 FULL_HASH: Final = re.compile(FULL_HASH_PATTERN)
 # Years that a clock of any zone can show in four digits: stored files are named by their time.
@@ -31,8 +29,6 @@ def in_utc(time: datetime) -> datetime | None:
         return None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
-
-# The measured quantity: a name, a unit and a direction.
 
 TIME: Final = "time"  # by the clock
 
@@ -75,8 +71,6 @@ class MetricKey(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=T
         """The name in a report if a benchmark has several metrics. A counter's benchmark is its table."""
         return f"{self.benchmark} {self.metric}"
 
-
-# The machine and software of a run, as named components.
 
 # Components that change a benchmark's level on their own: numbers from another CPU are no baseline.
 HARDWARE_COMPONENTS = ("cpu", "architecture", "os")
@@ -202,9 +196,6 @@ class Origin(NamedTuple):
         return self.time is not None or any(self.place)
 
 
-# Counters: system quantities sampled during a run, in several series.
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class CounterTable:
     """Counters of one source with common sampling instants. Tables of one run may differ in rate and clock.
@@ -244,9 +235,6 @@ class TimeSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     upper: float
     violations: tuple[tuple[float, float], ...] = ()
     is_scaled: bool = False
-
-
-# One execution of a benchmark suite on one commit and machine.
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

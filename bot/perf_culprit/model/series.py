@@ -12,8 +12,6 @@ from perf_culprit.model.json_files import encode, explicit_default
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Metric, MetricKey, Run
 
-# Series over commits or builds, and their changes.
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
@@ -102,8 +100,6 @@ class SeriesChanges:
 
 
 # Differences between consecutive released versions [B17, section V].
-
-
 class Outcome(StrEnum):
     """The comparison of two medians by a test and by their confidence intervals."""
 
@@ -190,8 +186,6 @@ class DeviationMatrix(
 def encode_releases(matrix: DeviationMatrix) -> bytes:
     return encode(matrix, indent=1)
 
-
-# The content of a dashboard: the series of one suite in one environment, and their known changes.
 
 # "Lately" is this many runs.
 LATELY_RUNS: Final = 30

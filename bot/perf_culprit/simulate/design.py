@@ -1,4 +1,8 @@
-"""The layered simulation model of a design [F11, chapter 4], and its quantities as people write them."""
+"""The layered simulation model of a design [F11, chapter 4], and its quantities as people write them.
+
+Its layers are world view, component, physical and scenario. The upper layers can run without the lower ones: a
+placeholder represents a component's internals.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,8 +15,6 @@ from pydantic import BeforeValidator, Field
 from perf_culprit.config.policy_settings import ConfigSection
 from perf_culprit.config.units import Percent
 from perf_culprit.model.unit_sizes import BYTES, SECONDS
-
-# Quantities of a simulation model as people write them: `2 s`, `5 KB`, `17/s`, `normal(20, 4)`.
 
 _NUMBER: Final = r"(\d{1,15}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,2})?)"
 _QUANTITY: Final = re.compile(rf"\s*(\$?){_NUMBER}\s*([A-Za-zµ/%]*)\s*")
@@ -83,10 +85,6 @@ UnitAmount = Annotated[float, _of(_number, _PLAIN_UNITS, "2 units"), Field(examp
 RandomTime = Annotated[Distribution, _of(_random, SECONDS, "2 s"), Field(examples=["exponential(2 s)"])]
 RandomCount = Annotated[Distribution, _of(_random, _PLAIN_UNITS, "20"), Field(examples=["normal(20, 4)"])]
 
-
-# The layered simulation model of a design [F11, chapter 4]: world view, component, physical and scenario layer.
-#
-# The upper layers can run without the lower ones: a placeholder represents a component's internals.
 
 PlainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,59}$")]
 Instances = Annotated[int, Field(ge=1, le=10_000)]

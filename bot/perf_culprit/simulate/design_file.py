@@ -13,9 +13,6 @@ from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.files import read_limited
 from perf_culprit.simulate.design import Design, Message, Scenario, Send
 
-# Errors between the parts of a model: unknown names, cycles, demands that can never be met.
-
-# Tolerance of shares, which are written with a few digits.
 _WHOLE: Final = 1e-6
 # More would take hours and gigabytes, and the file may be untrusted.
 MOST_REQUESTS: Final = 10_000_000
@@ -216,8 +213,6 @@ def _cycle(design: Design) -> Iterator[Fault]:
         for request in component.requests:
             yield from visit((name, request), ())
 
-
-# Read a model file into a `Design`: insert parameters, and check references between its parts; errors have lines.
 
 _MODEL_PAGE: Final = "docs/simulation.md"
 _REFERENCE: Final = re.compile(r"\$\{([^{}]*)\}")

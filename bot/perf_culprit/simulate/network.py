@@ -11,9 +11,8 @@ from simpy.events import Event
 from perf_culprit.simulate.design import Arrival, Design, Distribution, Link, Scenario, Send
 from perf_culprit.simulate.stations import Station, Streams, stations
 
+
 # The resources of one component instance, which requests get all at once or not at all [F11, 4.3.1.6].
-
-
 class Pool:
     """Resources with finite units. Requests that cannot get everything they need wait, first come, first served."""
 
@@ -61,8 +60,6 @@ class Pool:
         for resource, units in needs:
             self._free[resource] -= units
 
-
-# A running link: arrival times, losses and costs of messages.
 
 MEGABYTE = 1e6
 
@@ -115,9 +112,6 @@ class Channel:
     def acknowledgement(self) -> float:
         """The seconds of an acknowledgement, which is too small to use bandwidth."""
         return self._latency()
-
-
-# A running component: its instances' pools, the random numbers of its requests, and their times.
 
 
 class StationVisits:
@@ -176,8 +170,6 @@ class StationVisits:
                 return (send,)
         return ()
 
-
-# Run a model: requests arrive, wait for all that they need at once, are processed and send messages.
 
 # The activity of a process; its result is whether the request succeeded.
 Course: TypeAlias = Generator[Event, object, bool]

@@ -20,8 +20,6 @@ from perf_culprit.simulate.design import Design, Scenario
 from perf_culprit.simulate.network import Channel, Network, StationVisits
 from perf_culprit.simulate.stations import Streams, offered_loads
 
-# Convert recorded times to reported outputs: each layer's outputs as means over windows of time.
-
 _OutputValues: TypeAlias = tuple[Output, Floats]
 
 LAYERS = {"cpu": Layer.PHYSICAL, "ram": Layer.PHYSICAL, "disk": Layer.PHYSICAL, "places": Layer.WORLD_VIEW}
@@ -111,8 +109,6 @@ def _sum_of_minima(moments: Floats, times: Floats) -> Floats:
     answer: Floats = sums[before] + times * (len(ordered) - before)
     return answer
 
-
-# Independent replications of a scenario, in parallel, until the response times are precise enough.
 
 # Windows of a replication: 10 to 30 lose little, and more would be correlated [Schmeiser 1982].
 _WINDOWS: Final = 20
@@ -221,9 +217,6 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-# A simulation as a run like any other: samples for benchmark detectors, tables for counter detectors.
 
 
 def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, seed: int) -> Run:

@@ -1,4 +1,8 @@
-"""The combined layers: each component's processing of requests, its random numbers, and its offered load."""
+"""The combined layers: each component's processing of requests, its random numbers, and its offered load.
+
+The draws of one part of a model do not affect those of another part. So two designs with one seed have the same
+arrivals, and differ only by their own differences: common random numbers [Law 2015, 11.2].
+"""
 
 import math
 from collections import defaultdict
@@ -12,11 +16,6 @@ import numpy as np
 from perf_culprit.arrays import Floats
 from perf_culprit.model.simulation import OfferedLoad
 from perf_culprit.simulate.design import NO_DURATION, Design, Distribution, Hardware, Scenario, Send, WorldRequest
-
-# Random numbers by name: the draws of one part of a model do not affect those of another part.
-#
-# So two designs with one seed have the same arrivals, and differ only by their own differences: common random numbers
-# [Law 2015, 11.2].
 
 _DRAW_BLOCK = 4096
 
@@ -67,8 +66,6 @@ def samples(distribution: Distribution, random: np.random.Generator, size: int) 
 def _endless(block: Callable[[], Floats]) -> Iterator[float]:
     return chain.from_iterable(iter(lambda: block().tolist(), None))
 
-
-# The combined layers: each component's processing by kind of request, from the lowest existing layers.
 
 # The resource of a placeholder's concurrent requests.
 _PLACES = "places"
@@ -169,8 +166,6 @@ def _service(design: Design, name: str, kind: str, order: Mapping[str, int]) -> 
 
 
 # The mean load of each resource: the utilisation law, without a simulation [Lazowska 1984, 3.3].
-
-
 def offered_loads(design: Design, scenario: Scenario) -> tuple[OfferedLoad, ...]:
     """Return the load of each resource and shared link, highest first. Losses and refusals are ignored."""
     flows = Flows(design, scenario)

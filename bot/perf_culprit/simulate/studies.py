@@ -1,4 +1,7 @@
-"""Saturation, sweeps of configurations, and demands calibrated from measured counters."""
+"""Saturation, sweeps of configurations, and demands calibrated from measured counters.
+
+A sweep's score is the product of crisp and discretised outputs, layer by layer [F11, 4.3.2.3.1].
+"""
 
 import math
 import os
@@ -19,8 +22,6 @@ from perf_culprit.simulate.design import Calibrated, Design, Scenario, Scored
 from perf_culprit.simulate.network import Network
 from perf_culprit.simulate.replication import replicate, simulation
 from perf_culprit.simulate.stations import Station, Streams, offered_loads, stations
-
-# The capacity for requests: search the arrival rate at which the system no longer keeps up.
 
 # If more than this share of the requests after the warm-up is unanswered at the end, a queue grows. In a barely stable
 # system the number of answers varies by its square root: 0.4% in an hour of 17 per second.
@@ -85,10 +86,6 @@ def _keeps_up(design: Design, scenario: Scenario, seed: int) -> bool:
     return bool(answered >= arrived * (1 - SHORTFALL))
 
 
-# Every combination of a sweep's values, in parallel, with its score.
-#
-# The score is the product of crisp and discretised outputs, layer by layer [F11, 4.3.2.3.1].
-
 PERCENT = 100.0
 
 
@@ -137,8 +134,6 @@ def _factor(entry: Scored, value: float) -> float:
     """The factor of one output. Utilisations are percentages."""
     return level_among(value / PERCENT, entry.levels) if entry.levels else value
 
-
-# Demands from measurements: the demand of each kind of request from a real run's counters, by least squares.
 
 _CONFIDENCE = 0.95
 

@@ -1,4 +1,8 @@
-"""The stored runs that a target may be judged against, and the runs on a branch's first-parent line."""
+"""The stored runs that a target may be judged against, and the runs on a branch's first-parent line.
+
+A target is judged against commits that its base contains. A shallow checkout lacks them. Then only the commits, without
+files, are fetched from the remote into a private repository, in growing depth. The user's checkout stays unchanged.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,11 +14,6 @@ from perf_culprit.files import temporary_folder
 from perf_culprit.model.reason import BaselineReason, Reason, SeriesReason, because, left_out_reasons
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Run
 from perf_culprit.store.protocol import History, NamedRun
-
-# The commits that a target may be judged against: those that its base contains.
-#
-# A shallow checkout lacks them. Then only the commits, without files, are fetched from the remote into a private
-# repository, in growing depth. The user's checkout stays unchanged.
 
 # Commits fetched per branch; None is all. Most targets are near their base, and 1,000 commits are under a megabyte.
 DEPTHS = (100, 1000, 10_000, None)
@@ -153,9 +152,6 @@ def _fetch_commits(private: Path, source: git.Remote, refspecs: Sequence[str], *
             place=source.shown,
             next_step=f"check the name of the base branch and that the commit is pushed, or {FULL_CHECKOUT}",
         )
-
-
-# The stored runs on a branch's own line, for reading its whole past instead of choosing a baseline.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

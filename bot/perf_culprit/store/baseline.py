@@ -17,8 +17,6 @@ from perf_culprit.model.run import HARDWARE_COMPONENTS, CounterTable, MetricKey,
 from perf_culprit.store.ancestry import MERGE_BASE, TARGET_COMMIT, Ancestry, find_ancestry
 from perf_culprit.store.protocol import History, NamedRun, UnreadableRun
 
-# Accepted changes restart a baseline: earlier runs are no baseline for the accepted metric.
-
 SHOWN_RESTARTS: Final = 10
 _SHORT_HASH: Final = 7
 
@@ -120,8 +118,6 @@ class Restarts:
             return entry.benchmark in self._since
         return self._newest_chosen is not None and self._newest_chosen <= self.positions[entry.commit]
 
-
-# The choice of a baseline, with a reason for every run.
 
 DEFAULT_WINDOW = 30
 # Hosted runners have a few types of processors. To fill the window from one type, read up to this multiple of it.

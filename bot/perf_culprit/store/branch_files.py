@@ -1,4 +1,18 @@
-"""Accepted changes and bisections on the history branch: one small file each."""
+"""Accepted changes and bisections on the history branch: one small file each.
+
+Files of accepted changes are only ever added:
+
+    accepted/<suite>/<commit>/<hash>.json
+
+`hash` covers the accepted change, its author and its reason. So a repeated acceptance is one file, and racing jobs
+never write the same path with different contents.
+
+The file of a bisection is replaced, if no other job replaced it meanwhile:
+
+    bisections/<id>.json
+
+The push is the lock: the branch moves from the commit that was read, or not at all.
+"""
 
 import hashlib
 import json
@@ -23,13 +37,6 @@ from perf_culprit.model.finding import (
 from perf_culprit.store.git_branch import GitBranchHistory
 from perf_culprit.store.protocol import LoadedBisection, decodable
 from perf_culprit.store.run_names import ACCEPTANCE_PATH, BISECTION_ID, BISECTION_PATH, suite_slug
-
-# Accepted changes on the history branch: one small file each. Files are only ever added.
-#
-#     accepted/<suite>/<commit>/<hash>.json
-#
-# `hash` covers the accepted change, its author and its reason. So a repeated acceptance is one file, and racing jobs
-# never write the same path with different contents.
 
 # A suite with more acceptances than this has other problems; the rest is not read.
 MOST_READ: Final = 5_000
@@ -112,12 +119,6 @@ def _one_line(text: str, *, what: str, limit: int) -> str:
         raise UsageError(f"the {what} holds invisible characters", next_step=f"type the {what} by hand")
     return line
 
-
-# Bisections on the history branch: one file each, replaced only if no other job replaced it meanwhile.
-#
-#     bisections/<id>.json
-#
-# The push is the lock: the branch moves from the commit that was read, or not at all.
 
 KEPT_BISECTIONS: Final = 200  # of each kind
 KIND: Final = re.compile("bisections/[a-z]*")  # without letters if a comment requested it

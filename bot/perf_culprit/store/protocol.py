@@ -17,8 +17,6 @@ from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.retention import Patience, Retention, fit_file
 from perf_culprit.store.run_names import RunFile, name_run, suite_slug
 
-# The interface of every place that stores a history. Back ends implement it and pass the same tests.
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NamedRun:
@@ -113,8 +111,6 @@ class Store(History, BisectionStore, Protocol):
     def adopt(self, entries: Sequence[tuple[str, bytes]]) -> None:
         """Store what another back end holds, unchanged. Existing entries stay."""
 
-
-# The reading of stored runs that back ends share: their order, their batches, and unreadable runs.
 
 _T = TypeVar("_T")
 READ_AHEAD_RUNS: Final = 40  # the default window in one request

@@ -1,4 +1,7 @@
-"""The retention of a history (samples of the newest runs, summaries of older ones), and a writer's retries."""
+"""The retention of a history (samples of the newest runs, summaries of older ones), and a writer's retries.
+
+All but the retries are pure functions over names and runs; `git_branch` applies them in the commit that appends a run.
+"""
 
 import math
 import statistics
@@ -18,8 +21,6 @@ from perf_culprit.model.run_file import encode_run
 from perf_culprit.progress import doing
 from perf_culprit.stats import common_rate
 from perf_culprit.store.run_names import RunFile
-
-# How long a writer retries while others write or the network fails.
 
 _T = TypeVar("_T")
 
@@ -73,9 +74,6 @@ class Patience:
             doing(f"trying {place} again, attempt {attempt + 1}")
             sleep(pause_seconds)
 
-
-# What a history keeps within its size budget: samples of the newest runs, summaries of older ones, fewer of the oldest.
-# These are pure functions over names and runs; `git_branch` applies them in the commit that appends a run.
 
 MEBIBYTE = 1024 * 1024
 # The rest of the budget is for the branch's earlier contents.

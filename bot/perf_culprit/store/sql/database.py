@@ -1,4 +1,9 @@
-"""A history in a database: connection, transactions, tables, and errors without secrets."""
+"""A history in a database: connection, transactions, tables, and errors without secrets.
+
+Migrations create the tables (`migrations/versions`); a test compares the two.
+Every entry has the path and content that it would have on the history branch, compressed by zlib as git does it. Runs
+and accepted changes are only ever added; a bisection is replaced, version by version.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -27,10 +32,6 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 
 from perf_culprit.config.database_url import DatabaseUrl
 from perf_culprit.errors import ConfigError, InfrastructureError
-
-# The tables as this program expects them. Migrations create them (`migrations/versions`); a test compares the two.
-# Every entry has the path and content that it would have on the history branch, compressed by zlib as git does it. Runs
-# and accepted changes are only ever added; a bisection is replaced, version by version.
 
 # The newest is last; earlier versions can be migrated.
 VERSIONS: Final = ("0001",)
@@ -66,8 +67,6 @@ BISECTIONS_TABLE: Final = Table(
 # Keyed by the first folder of a path.
 TABLES: Final[Mapping[str, Table]] = {"runs": RUNS_TABLE, "accepted": ACCEPTANCES_TABLE, "bisections": BISECTIONS_TABLE}
 
-
-# One database: its connection, its transactions, and its errors translated to ours, without secrets.
 
 MIGRATE_STEP: Final = "let a role that may create tables run: perf-culprit history migrate"
 
