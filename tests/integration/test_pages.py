@@ -65,7 +65,9 @@ def test_a_hostile_name_is_text_and_its_samples_and_history_are_described(
     assert page.value("document.querySelectorAll('main img').length") == 0
     assert page.value("document.querySelector('.explorer-worse button').textContent") == HOSTILE
     samples, shape, residuals, history = page.names("image")
-    assert shape.startswith(f"Density of {HOSTILE} on both sides, before: 2 modes, skewness ")  # a step at run 13
+    assert shape.startswith(
+        f"Density of {HOSTILE} on both sides, before (50 of 480 samples): 2 modes, "
+    )  # a step at run 13
     assert residuals.startswith(f"Residuals of {HOSTILE} about the mean")
     assert samples.startswith(f"Samples of {HOSTILE}. before: ")
     assert "Change points: run 13: " in history
@@ -124,7 +126,7 @@ def test_samples_of_a_thousandfold_change_are_on_a_logarithmic_axis(browser: Pag
     boxes = page.value("[...document.querySelectorAll('.explorer-box')].map(one => one.getBBox().x)")
     assert boxes[1] - boxes[0] > 300
     captions = page.value("[...document.querySelectorAll('figcaption')].map(one => one.textContent)")
-    assert captions[1].startswith("Shape of the samples before: ")
+    assert captions[1].startswith("Shape of the samples before (50 of 120 samples): ")
     assert captions[2].startswith("Residuals of the analysis of variance")
     assert page.problems == []
 

@@ -103,7 +103,7 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
     drawn: dict[str, Any] = {"unit": plain(unit, limit=_UNIT_LIMIT) if unit else ""}
     if any(sides):
         drawn["samples"] = [_short(side, factor) for side in sides]
-        drawn["shapes"] = "" if finding.chart.time_series else _shapes(sides)
+        drawn["shapes"] = "" if finding.chart.time_series else _shapes(finding)
     if finding.series:
         drawn["series"] = _short(finding.series, factor)
         if finding.category and finding.category_limit is not None:
@@ -117,16 +117,21 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
     return drawn
 
 
-def _shapes(sides: Sequence[Sequence[float]]) -> str:
+def _shapes(finding: Finding) -> str:
     """Describe both sides' samples in words; "" if one has too few [B17, figure 3]."""
-    shapes = [shape_of(np.array(side)) for side in sides]
     words = []
-    for name, shape in zip(("before", "after"), shapes, strict=True):
-        if shape is not None:
-            modes, how = counted(shape.modes, "mode"), "not" if shape.normal_p < _NOT_NORMAL else "close to"
-            normal = f"{how} normal (p {significant(shape.normal_p)})"
-            words.append(f"{name}: {modes}, skewness {significant(shape.skewness)}, {normal}")
-    return "; ".join(words) if all(shapes) else ""
+    for name, drawn, side in (
+        ("before", finding.chart.baseline_samples, finding.baseline),
+        ("after", finding.chart.target_samples, finding.target),
+    ):
+        if (shape := shape_of(np.array(drawn))) is None:
+            return ""
+        count = len(drawn) if side is None else side.count
+        part = f" ({len(drawn)} of {count:,} samples)" if count > len(drawn) else ""
+        modes, how = counted(shape.modes, "mode"), "not" if shape.normal_p < _NOT_NORMAL else "close to"
+        normal = f"{how} normal (p {significant(shape.normal_p)})"
+        words.append(f"{name}{part}: {modes}, skewness {significant(shape.skewness)}, {normal}")
+    return "; ".join(words)
 
 
 def _time(series: TimeSeries, factor: float, *, limits: str) -> dict[str, Any]:
