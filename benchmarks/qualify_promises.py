@@ -21,7 +21,8 @@ from perf_culprit.flows.compare import flagged, judge_run
 from perf_culprit.flows.measured_side import paired
 from perf_culprit.flows.seen_in_turn import seen_in_turn
 from perf_culprit.judge.paired_executions import LOOKS
-from perf_culprit.judge.planting import TRIALS, Planting, Sides
+from perf_culprit.judge.planting import Planting, Sides
+from perf_culprit.judge.trials import DRAWS
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.run import Benchmark, Cost, Run
 
@@ -92,12 +93,12 @@ def main() -> None:
             before, after = (Planting(sides_of(half), judged) for half in halves)
             noises = before.noises()
             typical = sorted(noises, key=lambda key: noises[key])[(len(noises) - 1) // 2]
-            change = seen_by(halves[0]) if asked.stored else before.smallest_found(asked.rounds, [typical] * TRIALS)
+            change = seen_by(halves[0]) if asked.stored else before.smallest_found(asked.rounds, [typical] * DRAWS)
             if change is None:
                 without += 1
                 continue
             promised.append(change)
-            shares.append(after.count_found(asked.rounds, [typical] * TRIALS, change) / TRIALS)
+            shares.append(after.count_found(asked.rounds, [typical] * DRAWS, change) / DRAWS)
         print(f"{name}: {len(shares)} draws with a promise", end="")
         if shares:
             print(f", in the median {median(promised):+.1%}, found {mean(shares):.2f}", end="")

@@ -19,6 +19,7 @@ from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.other_metrics import Block, Place, is_refuted, place_of
 from perf_culprit.stats.steps import BESIDE, FIRST_JUDGED, NEWEST, first_changed, online_alarms
+from perf_culprit.stats.suite_prior import RESOLUTION
 
 # Steps too small for one stored run to show: they need nine runs in a row at a worse level, or nine groups.
 
@@ -168,7 +169,6 @@ CLEAR: Final = 4.0
 LEAST_WORSE: Final = 2
 # Metrics that may step with it. The search executes the suite anyway, so their numbers cost nothing, and they decide.
 POSSIBLE: Final = 1.5
-LEAST_NOISE: Final = 0.002
 # A step that many runs show may follow one search without a culprit, but not two.
 ENOUGH_LOOKS: Final = 2
 
@@ -352,7 +352,7 @@ def _step(series: _Series, key: MetricKey, split: int, rule: _Rule, *, last: int
     sign = metric.direction.worse_sign
     logs = [math.log(value) * sign for _, _, value in series]
     before, after = median(logs[:split]), median(logs[split:])
-    if after - before < max(rule.least, LEAST_NOISE) or logs[-1] - before < after - logs[-1]:
+    if after - before < max(rule.least, RESOLUTION) or logs[-1] - before < after - logs[-1]:
         return None
     noise = math.sqrt((_spread(logs[:split]) + _spread(logs[split:])) / len(logs))
     return _Stepped(
@@ -360,7 +360,7 @@ def _step(series: _Series, key: MetricKey, split: int, rule: _Rule, *, last: int
         first=series[max(0, split - 1 - margin)][0],
         since=series[split][0],
         last=last,
-        distance=(after - before) / max(noise, LEAST_NOISE),
+        distance=(after - before) / max(noise, RESOLUTION),
     )
 
 

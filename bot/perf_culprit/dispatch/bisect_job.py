@@ -37,7 +37,6 @@ from perf_culprit.progress import Say
 from perf_culprit.read.results.surroundings import machine_environment
 
 LOG_NAME: Final = "log.txt"
-DIGITS: Final = 6
 STDIN: Final = Path("-")
 SETUP: Final = "install it in the `setup` of the bisect workflow (docs/measure.md)"
 
@@ -153,7 +152,7 @@ def _usable(followed: Mapping[str, tuple[float | None, ...]]) -> dict[str, tuple
     """Round the values to the digits that matter against noise: they are stored, for hundreds of metrics."""
     return {
         commit: tuple(
-            None if value is None or not LEAST_VALUE < value < LARGEST_VALUE else float(f"{value:.{DIGITS}g}")
+            None if value is None or not LEAST_VALUE < value < LARGEST_VALUE else float(f"{value:g}")
             for value in values
         )
         for commit, values in followed.items()

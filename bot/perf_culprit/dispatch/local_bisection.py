@@ -64,12 +64,14 @@ from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import machine_environment
 from perf_culprit.search.cost import executions_for, forecast
 from perf_culprit.search.search import Search, with_budget
+from perf_culprit.stats.conventions import UPPER_QUARTILE
+from perf_culprit.stats.steps import SHORTEST_LEVEL
 from perf_culprit.store.opening import open_history
 
 # A bisection on this machine: the same controller as on other machines, with a file instead of the branch.
 
 FOLDER: Final = "perf-culprit"
-DEFAULT_EXECUTIONS: Final = 400
+DEFAULT_EXECUTIONS: Final = SearchSettings().budget_executions
 FIRST_TRIES: Final = 3
 KEPT_CODE: Final = 100  # most names of executed code that are kept per candidate
 MOST_STATE_BYTES: Final = 256 << 20
@@ -469,8 +471,6 @@ def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> Bisecti
 
 # The measurements and cost of a bisection, before anything is measured.
 
-LEAST_RUNS = 8
-NORMAL_QUARTILE = 0.6745
 STEPS = (0.05, 0.10, 0.15, 0.30)
 
 
@@ -527,12 +527,12 @@ def _medians(runs: Sequence[Run], plan: BisectPlan) -> list[tuple[tuple[str, str
 
 
 def run_spread(values: Sequence[float]) -> float | None:
-    """Standard deviation of ln(value) from one stored run to the next; None below `LEAST_RUNS` runs.
+    """Standard deviation of ln(value) from one stored run to the next; None below `SHORTEST_LEVEL` runs.
 
     It uses the median of absolute differences of neighbours, so steps between them hardly count. It includes
     differences between machines, so a search on one machine usually costs less.
     """
-    if len(values) < LEAST_RUNS:
+    if len(values) < SHORTEST_LEVEL:
         return None
     differences = np.abs(np.diff(np.log(values)))
-    return float(np.median(differences) / NORMAL_QUARTILE / np.sqrt(2))
+    return float(np.median(differences) / UPPER_QUARTILE / np.sqrt(2))

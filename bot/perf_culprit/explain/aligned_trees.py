@@ -12,6 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 from scipy import special
 
+from perf_culprit.arrays import ABSENT
 from perf_culprit.explain.diagnosis_constants import FEWEST, SURE
 from perf_culprit.model.call_tree import Profile
 from perf_culprit.model.report import NodeAmount
@@ -272,8 +273,6 @@ _SHORT: Final = 3
 
 # Two trees of one service as one: a node per path of methods that either revision took.
 
-_TOP = -1
-
 
 @dataclass(kw_only=True, slots=True)
 class AlignedNode:
@@ -314,11 +313,11 @@ class AlignedTree:
 
     @cached_property
     def roots(self) -> list[int]:
-        return [i for i, node in enumerate(self.nodes) if node.parent == _TOP]
+        return [i for i, node in enumerate(self.nodes) if node.parent == ABSENT]
 
     def path(self, index: int) -> tuple[str, ...]:
         names: list[str] = []
-        while index != _TOP:
+        while index != ABSENT:
             names.append(self.nodes[index].method)
             index = self.nodes[index].parent
         return tuple(reversed(names))
@@ -335,15 +334,15 @@ def aligned(baseline: Observed, target: Observed) -> AlignedTree:
     for is_target, side in ((True, target), (False, baseline)):
         places: list[int] = []
         for node in side.nodes:
-            parent = _TOP if node.parent is None else places[node.parent]
+            parent = ABSENT if node.parent is None else places[node.parent]
             method = node.method if is_target else names.get(node.method, node.method)
-            if lonely and parent == _TOP:
+            if lonely and parent == ABSENT:
                 method = tops[1][0]
             place = index.get((parent, method))
             if place is None:
                 place = index[parent, method] = len(nodes)
                 nodes.append(AlignedNode(method=method, parent=parent))
-                if parent != _TOP:
+                if parent != ABSENT:
                     nodes[parent].children.append(place)
             places.append(place)
             if is_target:
@@ -360,7 +359,9 @@ def aligned(baseline: Observed, target: Observed) -> AlignedTree:
         baseline=baseline,
         target=target,
         nodes=tuple(nodes),
-        methods={name: AlignedNode(method=name, parent=_TOP, baseline=a, target=b) for name, (a, b) in methods.items()},
+        methods={
+            name: AlignedNode(method=name, parent=ABSENT, baseline=a, target=b) for name, (a, b) in methods.items()
+        },
     )
 
 

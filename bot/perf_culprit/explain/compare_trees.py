@@ -21,7 +21,7 @@ from perf_culprit.explain.aligned_trees import (
     observed_profile,
     spread,
 )
-from perf_culprit.explain.diagnosis_constants import FEWEST, HALF, MUCH, NOTABLE, RUN_TO_RUN, SURE, TRIFLE
+from perf_culprit.explain.diagnosis_constants import FEWEST, MUCH, NOTABLE, RUN_TO_RUN, SURE, TRIFLE
 from perf_culprit.explain.method_names import match_method
 from perf_culprit.explain.ranking import rank_suspects
 from perf_culprit.explain.significance import basis_of, largest_gains, moments
@@ -171,7 +171,7 @@ def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
     machine = (one.common.spread + one.common.variance) * max(worst.baseline.mean, worst.target.mean) ** 2
     if more > MOST_TIMES:
         wanted = {"much": more}
-    elif samples and machine < HALF * float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
+    elif samples and 2 * machine < float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
         wanted = {"more": more, "now": round(samples)}
     else:
         wanted = {"wanted": max(FEWEST, repetitions * more)}

@@ -5,21 +5,21 @@
 
 from typing import Final
 
+from perf_culprit.stats.conventions import LEVEL
+
 # Order.
 
 # A smaller part of a slowdown, or of the whole, is not what a reader looks for.
 NOTABLE: Final = 0.1
 # A smaller share of the whole makes no program slower: a microsecond more, from caches or a clock.
 TRIFLE: Final = 0.005
-# What counts half: a suspect that no test is sure of, and a touched method that is not surely the same.
-HALF: Final = 0.5
 # The part of the score that the diff decides, if there is one.
 TOUCHED: Final = 2 / 3
 
 # Certainty.
 
 # Confidence of a bound over all methods together; the remainder is the chance that a doubt takes.
-SURE: Final = 0.95
+SURE: Final = LEVEL
 # Smallest share of the whole that is tested: the rest is noise.
 SMALLEST_SHARE: Final = 0.001
 # Relative variation from run to run of a method's share, and of a machine: no number of samples shows less.

@@ -323,7 +323,7 @@ def _of_totals(tree: AlignedTree, common: Common) -> Common:
     return replace(common, variance=variance, freedom=sum(len(one) - 1 for one in logs))
 
 
-ENDLESS: Final = 1_000_000
+ENDLESS: Final = 1_000_000  # degrees of freedom
 PARTS: Final = 65
 
 

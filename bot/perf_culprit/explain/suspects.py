@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree, change
-from perf_culprit.explain.diagnosis_constants import HALF, NOTABLE, TOUCHED
+from perf_culprit.explain.diagnosis_constants import NOTABLE, TOUCHED
 from perf_culprit.explain.method_names import match_caller, match_method
 from perf_culprit.explain.significance import scales
 from perf_culprit.explain.slower_methods import JudgedMethod, Searched
@@ -268,10 +268,10 @@ def _suspect(
         match = match_method(name, touched=touched, file=file, line=line)
         if match is not None:
             reasons.add(SuspectReason.TOUCHED)
-            code = 1.0 if match.certainty in (Certainty.FILE_AND_LINE, Certainty.QUALIFIED_NAME) else HALF
+            code = 1.0 if match.certainty in (Certainty.FILE_AND_LINE, Certainty.QUALIFIED_NAME) else 0.5
         elif reasons and match_caller(name, touched=touched, file=file, line=line):
             reasons.add(SuspectReason.CALLS_TOUCHED)
-            code = HALF
+            code = 0.5
     parts = ScoreParts(
         own_time=shares["own"],
         origin=shares["origin"],
@@ -288,7 +288,7 @@ def _suspect(
     described = one.tree.nodes[worst].side
     return ComparedSuspect(
         method=name,
-        score=score if own_is_slower or is_slower else HALF * score,
+        score=score if own_is_slower or is_slower else score / 2,
         parts=parts,
         reasons=tuple(reason for reason in SuspectReason if reason in reasons),
         service=one.tree.target.service,

@@ -22,6 +22,7 @@ from perf_culprit.explain.diagnosis_constants import (
 )
 from perf_culprit.explain.ranking import inside_itself
 from perf_culprit.model.report import ChangeCause
+from perf_culprit.stats.conventions import UPPER_QUARTILE
 
 # Methods over all their paths, which no misaligned path can hide.
 
@@ -238,7 +239,7 @@ def _in_common(shared: Sequence[_Shared], *, is_relative: bool) -> Common:
 
 
 # The median of a squared standard normal value.
-_MEDIAN_SQUARE: Final = 0.4549
+_MEDIAN_SQUARE: Final = UPPER_QUARTILE**2
 
 
 def _spread(deviations: Floats, variances: Floats) -> float:
@@ -336,7 +337,7 @@ def is_relative(tree: AlignedTree) -> bool:
 
 def _median_variance(logs: Floats) -> float:
     """The variance of the median of normal values with a robust spread: pi / 2 times that of the mean."""
-    spread = 1.4826 * float(np.median(np.abs(logs - np.median(logs))))
+    spread = float(np.median(np.abs(logs - np.median(logs)))) / UPPER_QUARTILE
     return float(np.pi / 2 * spread**2 / len(logs))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy import special
 
-from perf_culprit.judge.by_sample import LEVEL, Published, SampleTest
+from perf_culprit.judge.by_sample import Published, SampleTest
 from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
@@ -18,6 +18,7 @@ from perf_culprit.judge.suite_units import SuiteUnits
 from perf_culprit.judge.unit_evidence import Description, assess, named
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, because
+from perf_culprit.stats.conventions import ALPHA, LEVEL
 from perf_culprit.stats.power import repetitions_for_half_width
 from perf_culprit.stats.ragged import Moments
 from perf_culprit.stats.two_groups import levene, one_way_anova, welch
@@ -25,10 +26,7 @@ from perf_culprit.stats.two_groups import levene, one_way_anova, welch
 if TYPE_CHECKING:
     from perf_culprit.arrays import Floats
 
-# METHODS 1: Welch's variant is reported with ANOVA where Levene's test finds unequal variances.
-LEVENE_ALPHA: Final = 0.05
 # The 95% confidence interval of a mean should be within 10% of it [H13, section 3].
-HALF_WIDTH_LEVEL: Final = 0.95
 WIDE_HALF_WIDTH: Final = 0.10
 
 
@@ -61,7 +59,7 @@ def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorO
         "f": tested.statistic,
         "p_anova": tested.p_value,
         "p_levene": p_levene,
-        "p_welch": np.where(p_levene < LEVENE_ALPHA, welch(of_target, of_baseline).p_value, np.nan),
+        "p_welch": np.where(p_levene < ALPHA, welch(of_target, of_baseline).p_value, np.nan),
     }
     details = named({name: np.where(is_sampled, column, np.nan) for name, column in columns.items()}, len(pairs))
     widths = [_half_widths(moments) for moments in (of_baseline, of_target)]
@@ -80,7 +78,7 @@ def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorO
 
 def _half_widths(moments: Moments) -> list[float | None]:
     """Relative half-widths of the means' 95% intervals; None for fewer than two samples or a zero mean."""
-    critical = special.stdtrit(np.maximum(moments.count - 1, 1), 0.5 + HALF_WIDTH_LEVEL / 2)
+    critical = special.stdtrit(np.maximum(moments.count - 1, 1), 0.5 + LEVEL / 2)
     error: Floats = np.sqrt(moments.variance / moments.count)
     is_told = (moments.mean != 0) & (moments.count > 1)
     widths = np.divide(critical * error, np.abs(moments.mean), out=np.full_like(error, np.nan), where=is_told)
@@ -91,7 +89,7 @@ def _uncertain(half_width: float, coefficient_of_variation: float) -> tuple[Reas
     """Warn if the target's mean is less certain than [H13] requires, and give the repetitions that would do."""
     if half_width <= WIDE_HALF_WIDTH:
         return ()
-    needed = repetitions_for_half_width(coefficient_of_variation, half_width=WIDE_HALF_WIDTH, level=HALF_WIDTH_LEVEL)
+    needed = repetitions_for_half_width(coefficient_of_variation, half_width=WIDE_HALF_WIDTH, level=LEVEL)
     return (because(Remark.MEAN_UNCERTAIN, width=half_width, repetitions=needed, wanted=WIDE_HALF_WIDTH),)
 
 

@@ -12,7 +12,17 @@ from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge.detector import Sweep, detector_of
-from perf_culprit.judge.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
+from perf_culprit.judge.trials import (
+    FEWEST_TRIALS,
+    PLANTED,
+    Choose,
+    Judge,
+    JudgedTrial,
+    alarms_of,
+    replay,
+    wrong_metrics,
+    wrong_runs,
+)
 from perf_culprit.model.accuracy import CounterAudit, LabelPoint, SweepPoint
 from perf_culprit.model.detectors import (
     COUNTER_DETECTORS,
@@ -30,11 +40,9 @@ from perf_culprit.model.finding import (
 )
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 
-FEWEST_TRIALS: Final = 3
 # Counters per table that are judged, drawn at random: rules between all pairs of thousands take minutes per run.
 MOST_COUNTERS: Final = 100
-INJECTED_TRIALS: Final = 3
-INJECTED_EFFECTS: Final = (0.1, 0.2, 0.5)
+INJECTED_EFFECTS: Final = PLANTED[1:4]
 # Share of the counters that are changed at a time: few enough that the others still show what is normal.
 INJECTED_SHARE: Final = 0.1
 
@@ -70,7 +78,7 @@ def _audit(
         alarms=wrong_runs(alarms),
         metric_alarms=wrong_metrics(alarms),
         lasting=sum(entry.lasting for entry in alarms),
-        power=tuple((effect, _power(judged[-INJECTED_TRIALS:], judge, effect, rng)) for effect in INJECTED_EFFECTS),
+        power=tuple((effect, _power(judged[-FEWEST_TRIALS:], judge, effect, rng)) for effect in INJECTED_EFFECTS),
     )
 
 
@@ -87,7 +95,7 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
     return detected / tried if tried else None
 
 
-SWEPT_TRIALS: Final = 10
+MOST_SWEPT_TRIALS: Final = 10
 
 
 def sweep_thresholds(
@@ -98,7 +106,7 @@ def sweep_thresholds(
     name = DEFAULT_COUNTER_DETECTOR
     sweep = detector_of(name).sweep or Sweep(option="", values=())
     judge = _judge(name, settings, sweep, None)
-    first = max(len(with_counters) - SWEPT_TRIALS, 0)
+    first = max(len(with_counters) - MOST_SWEPT_TRIALS, 0)
     judged = replay(with_counters, judge=judge, choose=choose, first=first)
     if not judged:
         raise DataError("fewer than two runs have counters", place="--sweep", next_step="record runs with counters")

@@ -10,8 +10,7 @@ from perf_culprit.judge.evidence_columns import EXACT, untested
 from perf_culprit.judge.statistic import MEAN
 from perf_culprit.model.finding import BY_SAMPLE, Evidence, Interval, Side
 from perf_culprit.model.reason import Remark, Untested, because
-
-LEVEL = 0.95  # of the interval of the difference
+from perf_culprit.stats.conventions import LEVEL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

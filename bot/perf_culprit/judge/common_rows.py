@@ -6,13 +6,8 @@ from typing import Final
 
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import CounterTable
-from perf_culprit.stats.common_rate import reduced, row_seconds, span_seconds
+from perf_culprit.stats.common_rate import FEWEST_ROWS, SAME_ROWS, reduced, row_seconds, span_seconds
 
-# Rows that are more than this factor shorter are noticeably noisier: a tenth less time per row means a tenth more
-# variance. Then 11% instead of 10% of the samples are outside 5/95 limits.
-SAME_ROWS: Final = 1.05
-# If a stored run's rows are so long that the target has fewer of them than this, it was another kind of test.
-FEWEST_ROWS: Final = 10
 # Tests whose lengths differ by more than this factor get a remark.
 OTHER_LENGTH: Final = 1.5
 

@@ -17,17 +17,17 @@ from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.one_load import load_as_cause
-from perf_culprit.judge.run_medians import FEW_RUNS, RunMedians, level_chances, median_allowance
+from perf_culprit.judge.run_medians import RunMedians, level_chances, median_allowance
 from perf_culprit.judge.suite_units import SuiteUnits
 from perf_culprit.judge.unit_evidence import Description, assess
 from perf_culprit.model.finding import Evidence, Excess, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.model.run import Benchmark, Metric, MetricKey
 from perf_culprit.stats.chart_limits import Chart, chance_of_excess, chart, excesses, shifted_ratios
-from perf_culprit.stats.power import POWER
+from perf_culprit.stats.conventions import FEW_RUNS, POWER
 
 # scipy's p-value of Shapiro and Wilk is valid up to this number of samples.
-SHAPIRO_SAMPLES: Final = 5000
+MOST_FOR_SHAPIRO: Final = 5000
 # The smallest detectable one of these effects is reported; steps of a tenth.
 EFFECTS: Final = np.geomspace(0.005, 10.0, 80)
 
@@ -191,7 +191,7 @@ def _normality(prepared: Prepared) -> Mapping[str, float]:
     from scipy import stats
 
     def p_value(ordered: Floats) -> float:
-        kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), SHAPIRO_SAMPLES)).astype(np.intp)]
+        kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_FOR_SHAPIRO)).astype(np.intp)]
         return float(stats.shapiro(kept).pvalue) if kept[0] != kept[-1] else 1.0
 
     return {"shapiro_p_with_idle_time": p_value(prepared.unfiltered), "shapiro_p": p_value(prepared.target)}

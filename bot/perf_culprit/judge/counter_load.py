@@ -9,13 +9,10 @@ import numpy as np
 from perf_culprit.arrays import Floats
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import CounterTable
-from perf_culprit.stats.common_rate import reduced, row_seconds, span_seconds
+from perf_culprit.stats.common_rate import SAME_CLOCK, SAME_ROWS, reduced, row_seconds, span_seconds
 
-# Tables of one run overlap in time; with less overlap than this, their clocks are unrelated.
-SAME_CLOCK: Final = 0.5
 # Recordings with different clocks are aligned by their starts if their lengths differ by less than this share.
 SAME_LENGTH: Final = 0.2
-FINER: Final = 1.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -71,7 +68,7 @@ def _aligned(table: CounterTable, driver: CounterTable, shift: float) -> Floats:
     its instant. A finer driver is first reduced to such rows: the load of one second does not represent a minute.
     """
     row_s, own_s = row_seconds(table), row_seconds(driver)
-    if row_s is not None and own_s is not None and own_s * FINER < row_s:
+    if row_s is not None and own_s is not None and own_s * SAME_ROWS < row_s:
         alone = replace(driver, metrics=(), values=driver.values[:, :0])
         driver = reduced(alone, max(1, round(span_seconds(driver) / row_s)))
     at = table.times_s + (table.interval_s or 0.0) / 2

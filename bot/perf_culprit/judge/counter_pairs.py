@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from msgspec import structs
 
-from perf_culprit.arrays import Floats, Integers
+from perf_culprit.arrays import ABSENT, Floats, Integers
 from perf_culprit.errors import UsageError, list_names
 from perf_culprit.judge.common_rows import common_rows
 from perf_culprit.judge.counter_load import Load, load_of
@@ -17,7 +17,6 @@ from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import NO_COST, CounterTable, Direction, Metric, MetricKey, Run
 
-ABSENT = -1
 MOST_NAMED: Final = 5
 
 

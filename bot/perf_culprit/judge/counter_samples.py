@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import numpy as np
 
-from perf_culprit.arrays import Floats
+from perf_culprit.arrays import Floats, blocks
 from perf_culprit.config.policy_settings import ControlChartConfig
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.evidence_columns import relative
@@ -22,9 +21,6 @@ from perf_culprit.judge.run_medians import RunMedians, median_allowance
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Metric
 from perf_culprit.stats.density import idle_boundary
-
-# Counters copied from their tables at a time: enough to read memory in order, few enough to stay small.
-BLOCK_COUNTERS: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -55,15 +51,13 @@ def prepare(pair: TablePair, settings: ControlChartConfig) -> Iterator[Prepared]
     """Prepare each counter of the table, in order."""
     loads = table_loads(pair, at_any_load=settings.is_published)
     cuts = [run.parts for run in pair.baseline]
-    for start in range(0, len(pair.metrics), BLOCK_COUNTERS):
-        chosen = slice(start, min(start + BLOCK_COUNTERS, len(pair.metrics)))
+    # Counters are copied from their tables in blocks, to read memory in order.
+    for chosen in blocks(len(pair.metrics), cells=len(pair.target.values)):
         target = measured_values(pair.target_values(chosen))
         runs = [measured_values(run.values(chosen)) for run in pair.baseline]
-        for index in range(chosen.stop - start):
+        for index, metric in enumerate(pair.metrics[chosen]):
             own = tuple(run[index] for run in runs)
-            yield _prepared(
-                pair.metrics[start + index], target[index], own, loads, cuts=cuts, drop_idle=settings.drop_idle_time
-            )
+            yield _prepared(metric, target[index], own, loads, cuts=cuts, drop_idle=settings.drop_idle_time)
 
 
 def _prepared(

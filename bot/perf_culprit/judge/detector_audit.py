@@ -18,6 +18,8 @@ from perf_culprit.errors import DataError
 from perf_culprit.judge.audit_counters import audit_counters, sweep_thresholds
 from perf_culprit.judge.recommendation import recommend
 from perf_culprit.judge.trials import (
+    DRAWS,
+    FEWEST_TRIALS,
     Choose,
     Judge,
     JudgedTrial,
@@ -36,12 +38,8 @@ from perf_culprit.model.reason import AuditReason, Reason, because
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 from perf_culprit.stats.variance_components import VarianceComponents, variance_components
 
-# Fewer comparisons of stored runs do not show a rate; then the samples within the runs are used.
-FEWEST_TRIALS = 3
-SPLITS = 20
 # The newest runs show how the machines are now; older ones would only cost time.
 MOST_TRIALS = 60
-PLANTED_CHANGES: Final = 20  # of each size
 
 
 def audit(
@@ -79,7 +77,7 @@ def audit(
         runs=len(runs),
         metrics=len(newest),
         samples_per_run=samples,
-        planted=PLANTED_CHANGES,
+        planted=DRAWS,
         stated=(settings.proven, settings.suspected),
         minimum_effect=settings.minimum_effect,
         configured=detector,
@@ -104,7 +102,7 @@ def _judged(
     if len(list(islice(comparable, FEWEST_TRIALS))) == FEWEST_TRIALS:
         stored = {name: replay(runs, judge=judge, choose=choose, first=first) for name, judge in judges.items()}
         return TrialKind.STORED_RUNS, stored
-    splits = split_trials(runs, count=SPLITS, rng=rng)
+    splits = split_trials(runs, count=DRAWS, rng=rng)
     halves = {
         name: [JudgedTrial(trial=trial, findings=judge(trial.baseline, trial.target)) for trial in splits]
         for name, judge in judges.items()
@@ -126,7 +124,7 @@ def _audit_detector(
         metric_alarms=wrong_metrics(alarms),
         lasting=sum(entry.lasting for entry in alarms),
         unknown=sum(entry.unknown for entry in alarms),
-        power=tuple(planted_power(recent, judge, draws=PLANTED_CHANGES, rng=rng)),
+        power=tuple(planted_power(recent, judge, draws=DRAWS, rng=rng)),
         limits=tuple(sorted(limits, key=lambda one: (-(one.effect or math.inf), one.key))),
     )
 

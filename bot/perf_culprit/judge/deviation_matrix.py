@@ -15,8 +15,8 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.model.minimum_effect import DEFAULTS, DataKind, reaches
 from perf_culprit.model.run import Metric, MetricKey
 from perf_culprit.model.series import Cell, DeviationMatrix, Level, Outcome, Row, TransientRegression, Version
+from perf_culprit.stats.conventions import LEVEL
 from perf_culprit.stats.order_interval import (
-    LEVEL,
     MINIMUM_SAMPLES,
     MedianEstimate,
     deviation,

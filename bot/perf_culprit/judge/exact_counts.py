@@ -16,17 +16,15 @@ from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
 from perf_culprit.judge.estimate import averaged, estimate
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
-from perf_culprit.judge.unit_evidence import LEVEL
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Evidence, Interval, Precision
-from perf_culprit.stats.power import POWER
+from perf_culprit.stats.conventions import FEW_RUNS, LEVEL, POWER
 
 TEST: Final = "counts"
 # Error assumed for a run's count before two were seen: a scaled inverse chi-square prior [Smyth 2004]. Its two degrees
 # of freedom leave 1% for a command of ten times this spread.
 PRIOR_SPREAD: Final = 2e-4
 PRIOR_FREEDOM: Final = 2.0
-FEWEST_RUNS: Final = 3  # needed to show how counts differ between runs
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: Detector) -> Assessed:
@@ -104,7 +102,7 @@ def _errors(pair: MetricPair) -> _Errors:
         variance = sum(float(((run - run.mean()) ** 2).sum()) for run in (target, *runs)) / within
         squared.append(variance * (1 / len(target) + sum(1 / len(run) for run in runs) / count**2))
         freedom.append(within)
-    if count >= FEWEST_RUNS:
+    if count >= FEW_RUNS:
         squared.append(float(means.var(ddof=1)) * (1 + 1 / count))
         freedom.append(count - 1)
     return _Errors(difference=float(target.mean() - means.mean()), squared=np.array(squared), freedom=np.array(freedom))

@@ -14,13 +14,13 @@ from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.stats.machine_shift import without_block_means
 from perf_culprit.stats.ragged import Ragged
+from perf_culprit.stats.suite_prior import RESOLUTION
 from perf_culprit.stats.unit_table import numbered
 
 # The scatter of few executions chooses by chance, and the intervals of few rounds would be too short.
 FEWEST_ROUNDS: Final = 4
 # Of the median's variance. A smaller gain is not worth another number than the one that everybody expects.
 WORTH: Final = 0.8
-RESOLUTION: Final = 1e-3  # a coarse clock's minimum never varies, which proves nothing
 
 # Times. The fastest executions of a rate have the largest numbers, so it is mirrored.
 REDUCTIONS: Final[Mapping[str, Callable[[Ragged], Floats]]] = {
@@ -89,4 +89,5 @@ def _scatter(values: Floats, block: Integers) -> float:
     """The geometric mean over benchmarks of the variance of logarithms within rounds."""
     present = ~np.isnan(values)
     rest = without_block_means(np.log(np.where(present, values, 1.0)), present, block)
-    return float(np.exp(np.log((rest**2).sum(axis=1) / present.sum(axis=1) + RESOLUTION**2).mean()))
+    # A coarse clock's minimum never varies, which proves nothing.
+    return float(np.exp(np.log((rest**2).sum(axis=1) / present.sum(axis=1) + RESOLUTION**2 / 4).mean()))

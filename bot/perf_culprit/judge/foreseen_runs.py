@@ -12,11 +12,11 @@ from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Run
+from perf_culprit.stats.conventions import FEW_RUNS
 from perf_culprit.stats.engine import judge
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 CHANGE: Final = 0.3
-FEWEST_RUNS: Final = 3  # whose variation is known
 USUAL: Final = 0.02  # variation of runs on a quiet machine
 MOST_BENCHMARKS: Final = 20  # a larger suite takes longer and needs no fewer runs
 
@@ -29,7 +29,7 @@ def runs_note(baseline: Baseline, target: Run, *, settings: PolicySettings, wind
     pairs = (one for one in pair_metrics(baseline, target).pairs if one.obstacle is None)
     values = ([run.value for run in one.baseline] for one in pairs if depends_on_machine(one.metric.unit))
     measured = [[math.log(value) for value in row] for row in values if min(row) > 0]
-    noises = [float(np.std(row, ddof=1)) for row in measured if len(row) >= FEWEST_RUNS]
+    noises = [float(np.std(row, ddof=1)) for row in measured if len(row) >= FEW_RUNS]
     noise, benchmarks = float(np.median(noises)) if noises else None, min(len(measured), MOST_BENCHMARKS)
     tiers = Tiers(proven=settings.proven, suspected=settings.suspected)
 

@@ -11,13 +11,14 @@ from msgspec import structs
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.count import Count
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding
+from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import TIME, Benchmark, MetricKey, Run
 
 CPU_TIMES: Final = ("cpu_time", Count.CPU_TIME.value)
 # What computes has a processor in all of the time in which it does not wait for one. The margin is the minimum effect
 # of times, so that the choice can hide no larger change of waiting.
-MARGIN: Final = 0.05
+MARGIN: Final = DEFAULTS[DataKind.BENCHMARK]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,19 +17,20 @@ from perf_culprit.judge.detector import LimitRule, detector_of
 from perf_culprit.judge.metric_pairs import some_of
 from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
-from perf_culprit.judge.run_medians import FEW_RUNS
 from perf_culprit.judge.verdict import Decided, level_of
 from perf_culprit.model.detectors import Scale
 from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Drawn, Evidence, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
+from perf_culprit.stats.chart_limits import DEFAULT_LIMITS, PERCENTILES
 from perf_culprit.stats.common_rate import interval_medians
+from perf_culprit.stats.conventions import FEW_RUNS
 from perf_culprit.stats.multiplicity import known_q_values, number, numbers
 
 FEWEST_SAMPLES: Final = 4  # needed to judge a counter's limits
 # Percentiles of a counter's samples: if none of them moves by the minimum effect, no change is called.
-MOVED: Final = (5, 50, 95)
+MOVED: Final = (50, *PERCENTILES[DEFAULT_LIMITS])
 # Counters to draw; each needs its samples sorted once more.
 MOST_CHARTS: Final = 200
 
@@ -148,7 +149,7 @@ def _moved_little(evidence: Evidence, pair: TablePair, index: int, minimum_effec
         return False
     target, runs, _ = _charted_sides(evidence, pair, index)
     before, after = (np.nanpercentile(side, MOVED) for side in (np.concatenate(runs), target))
-    usual = abs(before[1])
+    usual = abs(before[0])
     return bool(usual and not reaches((after - before) / usual, minimum_effect).any())
 
 

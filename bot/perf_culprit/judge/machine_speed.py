@@ -7,7 +7,6 @@ are then scaled to the ruler's usual time, before any detector judges them.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 from msgspec import structs
@@ -18,10 +17,7 @@ from perf_culprit.judge.unit_factors import conversion_factor, is_rate, millisec
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Benchmark, Metric, MetricKey, Run
-from perf_culprit.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
-
-# A line through fewer points always fits.
-MINIMUM_RUNS: Final = 5
+from perf_culprit.stats.load_scaling import FEWEST_LOADS, LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
 
 
 def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[Baseline, Run, Reason]:
@@ -38,8 +34,8 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
     plain = replace(baseline, runs=tuple(_without(run, ruler) for run in baseline.runs)), _without(target, ruler)
     if (of_target := _level(target, ruler, unit)) is None:
         return *plain, because(Remark.RULER_NOT_IN_TARGET)
-    if len(measured) < MINIMUM_RUNS:
-        return *plain, because(Remark.RULER_TOO_FEW_RUNS, count=len(measured), minimum=MINIMUM_RUNS)
+    if len(measured) < FEWEST_LOADS:
+        return *plain, because(Remark.RULER_TOO_FEW_RUNS, count=len(measured), minimum=FEWEST_LOADS)
     runs = [_without(run, ruler) for run, _ in measured]
     if (common := _common_levels(runs)) is None:
         return *plain, because(Remark.RULER_WITHOUT_TIMES)

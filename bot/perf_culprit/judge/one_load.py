@@ -11,13 +11,16 @@ from scipy import special
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_load import Load
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.run_medians import FEW_RUNS, RunMedians
+from perf_culprit.judge.run_medians import RunMedians
 from perf_culprit.judge.statistic import LARGEST, SMALLEST
 from perf_culprit.judge.unit_factors import milliseconds_per
 from perf_culprit.model.finding import Evidence, Finding, Side, Verdict
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.stats.chart_limits import DEFAULT_LIMITS, PERCENTILES
+from perf_culprit.stats.conventions import FEW_RUNS, RARE
 from perf_culprit.stats.load_scaling import (
+    FEWEST_LOADS,
     LEAST_SPEARMAN,
     FitQuality,
     LinearLoad,
@@ -33,15 +36,13 @@ FEWEST_LOADED: Final = 0.5
 # Difference of load between target and baseline that is reported if nothing could be scaled.
 NOTABLE_LOAD_DIFFERENCE: Final = 0.05
 WRONG_LOAD: Final = 0.1  # of fewer baseline runs than FEWEST_LOADS: a difference that is no variation of one load
-FEWEST_LOADS: Final = 5
 LOAD: Final = "load"  # names the finding about the load
 # Range of a counter's change relative to the load's if it follows the load: a part of it, or all and some noise.
 FOLLOWED_LOAD: Final = (0.1, 1.25)
 # Percentiles between which the baseline's loads are frequent enough to predict a counter: those of its limits.
-USUAL_LOADS: Final = (5, 95)
+USUAL_LOADS: Final = PERCENTILES[DEFAULT_LIMITS]
 # Beyond these loads by more than they are apart, up to this share of the usual load, slopes are taken as uncertain.
 FARTHEST: Final = 0.15
-SLOPES: Final = 0.99  # their interval's level
 
 Sides = tuple[Floats, tuple[Floats, ...]]
 
@@ -239,7 +240,7 @@ def _slope_error(runs: Sequence[Floats], loads: Loads) -> float:
     others = (pairs[:own] + pairs[own + 1 :] for own in range(len(pairs)))
     slopes = [fit_load(*map(np.concatenate, zip(*rest, strict=True))).slope for rest in others]
     freedom = len(slopes) - 1
-    return float(np.std(slopes) * math.sqrt(freedom) * special.stdtrit(freedom, (1 + SLOPES) / 2))
+    return float(np.std(slopes) * math.sqrt(freedom) * special.stdtrit(freedom, 1 - RARE / 2))
 
 
 def _nearer(target: Floats, baseline: Floats, doubt: float) -> Floats:

@@ -20,13 +20,12 @@ from perf_culprit.model.series import (
     SeriesCulprit,
     ShownChange,
 )
+from perf_culprit.stats.conventions import ALPHA
 
 # A change point is located to within a few runs.
 NEAR_RUNS: Final = 3
 # The part of a culprit's change that stored runs must show: in the logarithm *(choice)*. Less may be fixed by now.
 SHOWN_PART: Final = 0.5
-# If bursts start at a smaller share of the runs than this, they also rarely start at the change.
-_RARE: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +94,8 @@ def _beginnings(change: ChangePoint, series: PanelSeries, panel: Panel) -> tuple
 def _burst(is_new: Sequence[bool | None], *, like: bool) -> int:
     """Length in runs of the longest stay at the other level; 0 if such stays are rare."""
     stays = [len(list(group)) for key, group in groupby(one for one in is_new if one is not None) if key is like]
-    return max(stays, default=0) if len(stays) > _RARE * len(is_new) else 0
+    # If bursts start at a smaller share of the runs, they also rarely start at the change.
+    return max(stays, default=0) if len(stays) > ALPHA * len(is_new) else 0
 
 
 def _first_run(panel: Panel, line: Mapping[str, int], commit: str) -> int | None:

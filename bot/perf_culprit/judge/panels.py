@@ -22,7 +22,6 @@ from perf_culprit.model.series import Panel, PanelRun, PanelSeries, Series
 
 # The reduction of a run that matches a summary's statistic; "value" and unknown statistics are means.
 _REDUCTIONS: Final[Mapping[str, int]] = {MEDIAN: 1, "min": 2, "minimum": 2}
-_DIGITS: Final = 6
 # Larger panels judge a series at every fourth value, each at its own turn: a level needs eight runs anyway. The build
 # after one new run then takes a quarter of the time.
 _MANY_SERIES: Final = 500
@@ -133,7 +132,7 @@ class PanelGrowth:
 
 def _rounded(value: float) -> float:
     """Round to six digits; NaN for an implausibly large number."""
-    return float(f"{value:.{_DIGITS}g}") if abs(value) <= LARGEST else math.nan
+    return float(f"{value:g}") if abs(value) <= LARGEST else math.nan
 
 
 def _reduced(benchmark: Benchmark) -> tuple[float, float, float]:

@@ -2,19 +2,16 @@
 
 from collections.abc import Callable, Collection, Sequence
 from statistics import median
-from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.judge.metric_pairs import scaled
+from perf_culprit.judge.trials import DRAWS
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import PLANTED_CHANGES, USUAL_CHANGE, Seen, UnchangedTrials
 from perf_culprit.model.run import Benchmark, MetricKey, Run
-
-# Trials per effect: of 20, 18 found are nine in ten.
-TRIALS: Final = 20
-POWER: Final = 0.9
+from perf_culprit.stats.conventions import POWER
 
 Sides = tuple[Run, Run]
 # Returns the names of the benchmarks that a comparison of baseline and target suspects or proves to be worse.
@@ -59,15 +56,15 @@ class Planting:
         return Seen(
             rounds=rounds,
             minutes=minutes,
-            typical=self.smallest_found(rounds, [typical] * TRIALS),
-            noisiest=self.smallest_found(rounds, [noisiest] * TRIALS),
+            typical=self.smallest_found(rounds, [typical] * DRAWS),
+            noisiest=self.smallest_found(rounds, [noisiest] * DRAWS),
         )
 
     def unchanged(self, rounds: int) -> UnchangedTrials:
         """Count the trials that warn without a change, and those that find the usual planted one."""
-        warned = sum(bool(self._judged(rounds, number, None, 0.0)) for number in range(TRIALS))
+        warned = sum(bool(self._judged(rounds, number, None, 0.0)) for number in range(DRAWS))
         return UnchangedTrials(
-            trials=TRIALS,
+            trials=DRAWS,
             warned=warned,
             planted=USUAL_CHANGE,
             detected=self.count_found(rounds, self._any(), USUAL_CHANGE),
@@ -76,14 +73,14 @@ class Planting:
     def _any(self) -> list[MetricKey]:
         rng = np.random.default_rng(self._seed)
         keys = self.keys
-        return [keys[int(place)] for place in rng.integers(len(keys), size=TRIALS)]
+        return [keys[int(place)] for place in rng.integers(len(keys), size=DRAWS)]
 
     def smallest_found(self, rounds: int, keys: Sequence[MetricKey]) -> float | None:
         """Search by halves: a larger change is found at least as often."""
         low, high = 0, len(PLANTED_CHANGES)
         while low < high:
             middle = (low + high) // 2
-            if self.count_found(rounds, keys, PLANTED_CHANGES[middle]) >= POWER * TRIALS:
+            if self.count_found(rounds, keys, PLANTED_CHANGES[middle]) >= POWER * DRAWS:
                 high = middle
             else:
                 low = middle + 1

@@ -16,7 +16,7 @@ from perf_culprit.judge.families import in_families
 from perf_culprit.judge.one_load import load_as_cause, table_loads, without_load
 from perf_culprit.judge.rule_models import Model, build_models
 from perf_culprit.judge.rule_options import RuleOptions, rule_options
-from perf_culprit.judge.rule_series import MINIMUM_INSTANTS, Series, normalise
+from perf_culprit.judge.rule_series import Series, normalise
 from perf_culprit.judge.rule_training import Training, choose_training
 from perf_culprit.judge.rule_votes import Combined, combine, in_violation, spans
 from perf_culprit.judge.rule_wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
@@ -24,6 +24,8 @@ from perf_culprit.judge.run_medians import RunMedians, level_chances, median_all
 from perf_culprit.model.finding import Evidence, Excess, RuleEvidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.model.run import Metric, MetricKey
+from perf_culprit.stats.common_rate import FEWEST_ROWS
+from perf_culprit.stats.conventions import FEW_RUNS, RARE
 from perf_culprit.stats.unit_table import Tiers
 
 # The settings that test counters without a rule.
@@ -32,10 +34,6 @@ THREE_LEVELS: Final = "rule-ensemble.discretisation: three_level"
 CHART: Final = "counter-detector: control_chart"
 
 MOST_NOTES: Final = 3
-# With three runs or more, their spread is known well enough for the stated rate of false alarms.
-ENOUGH_RUNS: Final = 3
-# After an unusual load is accounted for, the rest is no change if runs differ as much more often than this.
-CHANCE: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -108,7 +106,8 @@ def _with_levels(
     for counter, chance, rest in zip(judged, chances, unexplained, strict=True):
         entry = evidence[counter]
         reason = entry.evidence_reason
-        if reason is None and loads[counter] and made.out_of_control(counter) and rest.p_value > CHANCE:
+        # After an unusual load is accounted for, the rest is no change if runs differ as much more often.
+        if reason is None and loads[counter] and made.out_of_control(counter) and rest.p_value > RARE:
             reason = because(Untested.UNUSUAL_LOAD, change=loads[counter])
         completed[counter] = replace(
             entry, evidence_reason=reason, excess=replace(entry.excess, level_chance=chance.rate)
@@ -134,10 +133,10 @@ def _ensemble(tables: Sequence[TablePair], options: RuleOptions) -> _Ensemble | 
         return because(Untested.ONLY_REGRESSIONS)
     series = normalise(tables, training.runs, options)
     lengths = [len(entry.values) for entry in series]
-    if lengths[-1] < MINIMUM_INSTANTS:
-        return because(Untested.TOO_FEW_TARGET_INTERVALS, count=lengths[-1], minimum=MINIMUM_INSTANTS)
-    if max(lengths[:-1]) < MINIMUM_INSTANTS:
-        return because(Untested.TOO_FEW_BASELINE_INTERVALS, minimum=MINIMUM_INSTANTS)
+    if lengths[-1] < FEWEST_ROWS:
+        return because(Untested.TOO_FEW_TARGET_INTERVALS, count=lengths[-1], minimum=FEWEST_ROWS)
+    if max(lengths[:-1]) < FEWEST_ROWS:
+        return because(Untested.TOO_FEW_BASELINE_INTERVALS, minimum=FEWEST_ROWS)
     models = build_models([entry.values for entry in series[:-1]], series[-1].values, training.groups, options)
     weights = training.weights if len(models) > 1 else np.ones(1)
     return _Ensemble(
@@ -220,8 +219,8 @@ def _doubts(made: _Ensemble) -> list[Reason]:
     if any(made.out_of_control(load) for load in loads):
         doubts.append(because(Remark.LOAD_OUT_OF_CONTROL))
     near = len(made.training.nearest)
-    if near < ENOUGH_RUNS:
-        doubts.append(because(Remark.FEW_NEAR_RUNS, count=near, wanted=ENOUGH_RUNS))
+    if near < FEW_RUNS:
+        doubts.append(because(Remark.FEW_NEAR_RUNS, count=near, wanted=FEW_RUNS))
     return doubts
 
 

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perf_culprit.arrays import Booleans, Floats, Integers
+from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, blocks
 from perf_culprit.judge.rule_options import RuleOptions
-from perf_culprit.stats.association_rules import NO_ITEM, Rules, lowest_plausible_share, mine_rules, relative_entropy
-from perf_culprit.stats.discretise import MISSING, Levels, Scale, equal_width_scale, three_level_scale, to_levels
+from perf_culprit.stats.association_rules import Rules, lowest_plausible_share, mine_rules, relative_entropy
+from perf_culprit.stats.discretise import Levels, Scale, equal_width_scale, three_level_scale, to_levels
 from perf_culprit.stats.items import Bits, HeldBits, Items, shares_change
 from perf_culprit.stats.next_run import prediction_limits
 from perf_culprit.stats.rule_change import (
     NEVER,
-    NO_COUNTER,
     Outcome,
     apply_rules,
     conditional_moments,
@@ -28,11 +27,7 @@ from perf_culprit.stats.rule_change import (
 MOVED = 0.2
 
 # The spread of two runs is very uncertain: limits of one degree of freedom at one percent would find nothing.
-TWO_RUNS = 2
 ALPHA_OF_TWO_RUNS = 0.1
-
-# Rules whose values are checked instant by instant in one step: some tens of megabytes.
-BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -127,7 +122,7 @@ class _Group:
 
     def model(self, own: Levels, options: RuleOptions) -> Model:
         mined = mine_rules(own, self.items, options.mining)
-        with_premise = mined.take((mined.premises != NO_ITEM).any(axis=1))
+        with_premise = mined.take((mined.premises != ABSENT).any(axis=1))
         rules, lowest = (
             (with_premise, with_premise.confidence) if options.is_published else self._signatures(mined, options)
         )
@@ -138,11 +133,11 @@ class _Group:
         accusing = np.flatnonzero(change > options.confidence_change)
         beyond = np.zeros(len(self.kept), dtype=np.intp)
         if not options.is_published:
-            if len(self.bits) > TWO_RUNS:
+            if len(self.bits) > 2:
                 beyond = self._beyond_all(options.confidence_change**2)
             tried = np.bincount(of_counter, minlength=len(self.kept))[of_counter]
             rare = _beyond_chance(outcome, lowest, options.alpha / np.maximum(tried, 1))
-            large = (rules.premises == NO_ITEM).all(axis=1) & (beyond[of_counter] != 0)
+            large = (rules.premises == ABSENT).all(axis=1) & (beyond[of_counter] != 0)
             large &= outcome.confidence < rules.confidence
             accusing = np.union1d(accusing[rare[accusing]], np.flatnonzero(large))
             accusing = self._guarded(rules, accusing, outcome, own, options.alpha)
@@ -152,7 +147,7 @@ class _Group:
         )
         wrong = np.zeros((len(self.kept), self.target_bits.held.shape[1]), dtype=np.uint64)
         np.bitwise_or.at(wrong, of_counter[strongest], mismatches(violated.rules, self.target_bits, self.items))
-        measured = (own != MISSING).any(axis=0) & (self.target != MISSING).any(axis=0)
+        measured = (own != ABSENT).any(axis=0) & (self.target != ABSENT).any(axis=0)
         ruled, flagged = (np.isin(np.arange(len(self.kept)), which) for which in (of_counter, of_counter[strongest]))
         return Model(
             scale=self.scale,
@@ -205,7 +200,7 @@ class _Group:
 
     def _accuse(self, rules: Rules, broken: Integers, satisfied: Integers, moved: Booleans) -> Booleans:
         """Whether each broken rule is evidence against its consequent: no premise of it is blamed earlier."""
-        of_item = np.append(self.items.counters, NO_COUNTER)
+        of_item = np.append(self.items.counters, ABSENT)
         premises, consequents = of_item[rules.premises], of_item[rules.consequents]
         rounds = rounds_of_blame(premises[satisfied], consequents[satisfied], np.isin(satisfied, broken), moved=moved)
         of_counter = np.append(rounds, NEVER)
@@ -218,18 +213,18 @@ class _Group:
 
         The share of instants is no measure for that: as a run drifts away, it hardly falls and then drops at once.
         """
-        if len(self.bits) == TWO_RUNS:
+        if len(self.bits) == 2:
             alpha = max(alpha, ALPHA_OF_TWO_RUNS)
         beyond = np.zeros(len(rules), dtype=bool)
-        for start in range(0, len(rules), BLOCK):
-            part = rules.take(np.arange(start, min(start + BLOCK, len(rules))))
-            moments = [self._moments(part, *run) for run in zip(self.bits, self.values, strict=True)]
-            mean, deviation = self._moments(part, self.target_bits, self.target_values)
+        for part in blocks(len(rules), cells=len(self.target_values)):
+            taken = rules.take(np.arange(part.start, part.stop))
+            moments = [self._moments(taken, *run) for run in zip(self.bits, self.values, strict=True)]
+            mean, deviation = self._moments(taken, self.target_bits, self.target_values)
             low, high = prediction_limits(np.array([run[0] for run in moments]), alpha=alpha / 2)
             # Only more spread is a change for the worse, so the whole probability is on this side.
             _, most = prediction_limits(np.array([run[1] for run in moments]), alpha=alpha)
             unknown = ~np.isfinite(high)
-            beyond[start : start + BLOCK] = unknown | (mean < low) | (mean > high) | (deviation > most)
+            beyond[part] = unknown | (mean < low) | (mean > high) | (deviation > most)
         return beyond
 
     def _moments(self, rules: Rules, bits: HeldBits, values: Floats) -> tuple[Floats, Floats]:

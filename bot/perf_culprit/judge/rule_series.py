@@ -10,17 +10,13 @@ from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.counter_samples import idle_boundaries
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.run import CounterTable, Run
-from perf_culprit.stats.common_rate import common_window, interval_medians
+from perf_culprit.stats.common_rate import SAME_CLOCK, common_window, interval_medians
 from perf_culprit.stats.density import idle_boundary
 
-# With fewer instants a level's share is meaningless.
-MINIMUM_INSTANTS = 10
 # [F11, 5.4.2]: 200 s for counters sampled every 180 s, because rates do not match exactly.
 RATE_MARGIN = 1.1
 MOST_IDLE = 0.2  # of the level under load: what a counter without work has at most
-ENOUGH_FOR_MODES = 600  # samples show whether a counter has two modes; more of them only cost time
-# Sources of one run overlap in time; with less overlap than this, their clocks are unrelated.
-SAME_CLOCK = 0.5
+MOST_FOR_MODES = 600  # samples show whether a counter has two modes; more of them only cost time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -102,8 +98,8 @@ def _end_of_idle(ordered: Floats) -> float | None:
 
 
 def _ordered(values: Floats) -> Floats:
-    """Up to ENOUGH_FOR_MODES of the values, over all of the time, sorted."""
-    some = values[:: -(-len(values) // ENOUGH_FOR_MODES) or 1]
+    """Up to MOST_FOR_MODES of the values, over all of the time, sorted."""
+    some = values[:: -(-len(values) // MOST_FOR_MODES) or 1]
     return np.sort(some[np.isfinite(some)])
 
 

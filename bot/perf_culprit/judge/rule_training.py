@@ -13,8 +13,6 @@ from perf_culprit.stats.model_votes import normalised, stacking_weights
 
 # They name one machine or one week's image of it, so no two runs would match.
 NO_LIKENESS = OF_ONE_MACHINE | {"runner_image"}
-# One near-duplicate alone is no majority, and does not show how much good runs differ.
-ENOUGH_NEAR_DUPLICATES = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -46,7 +44,8 @@ def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Traini
     same: list[int] = []
     if options.ensemble == "stacking" and options.prefer_near_duplicates:
         same = [index for index in chosen if _identity(clean[index].environment) == _identity(target)]
-        chosen = same if len(same) >= ENOUGH_NEAR_DUPLICATES else chosen
+        # One near-duplicate alone is no majority, and does not show how much good runs differ.
+        chosen = same if len(same) > 1 else chosen
         chosen = sorted(chosen, key=lambda index: (likeness[index], index))
     chosen = sorted(chosen[-options.most_models :])
     runs = [clean[index] for index in chosen]

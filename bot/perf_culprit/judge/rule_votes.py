@@ -9,7 +9,7 @@ from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.judge.rule_models import Model
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.stats.items import to_instants
-from perf_culprit.stats.model_votes import MAJORITY, bagging_threshold, normalised, votes
+from perf_culprit.stats.model_votes import bagging_threshold, normalised, votes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ def combine(models: Sequence[Model], weights: Floats, options: RuleOptions, *, d
     if options.ensemble == "bagging":
         thresholds = np.array([bagging_threshold(count) for count in range(len(models) + 1)])[counts]
     else:
-        thresholds = np.full(len(counts), MAJORITY)
+        thresholds = np.full(len(counts), 0.5)  # of the weights [F11, 6.1.4.2]
     score = votes(flagged, weights, measured)
     if decisive:
         chosen = list(decisive)

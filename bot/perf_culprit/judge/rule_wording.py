@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from perf_culprit.arrays import Floats
+from perf_culprit.arrays import ABSENT, Floats
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.rule_models import Model
 from perf_culprit.judge.rule_training import Training
 from perf_culprit.model.finding import ModelVote, ViolatedRule
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Run
-from perf_culprit.stats.association_rules import NO_ITEM
 
 THREE_LEVELS = ("low", "medium", "high")
 # Enough to see the change; a counter may have hundreds.
@@ -72,7 +71,7 @@ def run_name(run: Run, number: int) -> str:
 
 def _rule(model: Model, index: int, counter: int, names: Sequence[str]) -> ViolatedRule:
     rules = model.violated.rules
-    premise = [item for item in rules.premises[index].tolist() if item != NO_ITEM]
+    premise = [item for item in rules.premises[index].tolist() if item != ABSENT]
     return ViolatedRule(
         premise=tuple(_words(model, item, int(model.kept[model.items.counters[item]]), names) for item in premise),
         consequent=_words(model, int(rules.consequents[index]), counter, names),

@@ -14,7 +14,6 @@ from perf_culprit.model.run import Origin, Run
 
 # Executions on one machine resemble each other for this long: in a quiet hour and in a busy one they differ by 8%.
 STRETCH: Final = timedelta(hours=1)
-FEWEST_ROUNDS: Final = 2  # turns of both sides on one machine that make a measurement in rounds
 _UNDATED: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -74,7 +73,7 @@ def _numbered(files: Sequence[_File]) -> list[int]:
         if takes_turn:
             rounds[number + 1] = number
         number += 1 + takes_turn
-    if len(rounds) < FEWEST_ROUNDS:
+    if len(rounds) < 2:  # turns of both sides on one machine that make a measurement in rounds
         return stretches
     return [rounds.get(number, number) for number in stretches]
 

@@ -12,10 +12,10 @@ import numpy as np
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.run import Metric
+from perf_culprit.stats.conventions import FEW_RUNS
 from perf_culprit.stats.engine import judge
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
-FEW_RUNS: Final = 3  # fewer do not show the variation between runs
 BATCHES: Final = 8
 # Medians of smaller batches are too rough.
 SMALLEST_BATCH: Final = 4

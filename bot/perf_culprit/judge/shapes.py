@@ -12,8 +12,8 @@ from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.paired_executions import executions_of
 from perf_culprit.model.finding import Finding
 from perf_culprit.model.reason import Reason, Remark, because
+from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 
-FEWEST_SAMPLES: Final = 5  # of an execution
 LEAST_FACTOR: Final = 1.25  # docs/evidence/error-rates.md#shapes
 
 
@@ -26,7 +26,7 @@ def with_shapes(pairs: Sequence[MetricPair], findings: Sequence[Finding], *, rat
 def noisier(pair: MetricPair, *, level: float) -> Reason | None:
     """Compare the ranks of the executions' spreads (Wilcoxon 1945): the 10th to 90th percentile of logarithms."""
     executions = None if pair.obstacle else executions_of(pair)
-    if executions is None or any(len(own) < FEWEST_SAMPLES or min(own) <= 0 for own in executions.samples):
+    if executions is None or any(len(own) < MINIMUM_SAMPLES or min(own) <= 0 for own in executions.samples):
         return None
     spreads = np.array([np.ptp(np.quantile(np.log(own), (0.1, 0.9))) for own in executions.samples])
     is_target = np.array(executions.is_target)

@@ -17,11 +17,11 @@ from perf_culprit.judge.statistic import MEDIAN, common_statistic
 from perf_culprit.judge.unit_factors import depends_on_machine, is_deterministic, is_rate
 from perf_culprit.model.count import is_count
 from perf_culprit.model.run import Metric
+from perf_culprit.stats.conventions import ROUNDING
 from perf_culprit.stats.ragged import Ragged
 from perf_culprit.stats.unit_table import UnitTable
 
 FEWEST_NUMBERS: Final = 4  # equal numbers that two units share as copies or constants, not by chance
-CLOSE: Final = 1e-9
 # Block, whether it is the target's, and its index among those.
 Place = tuple[int, bool, int]
 
@@ -224,7 +224,7 @@ def _repeats(values: Floats, kind: Integers) -> Booleans:
     same = (values == values[:, :1]).all(axis=1) & (values[:, 0] > 0)
     number = np.where(same, values[:, 0], 1.0)
     digits = number / 10.0 ** np.floor(np.log10(number))
-    is_fine = same & (np.abs(digits - digits.round(2)) > CLOSE)
+    is_fine = same & (np.abs(digits - digits.round(2)) > ROUNDING)
     exact = np.zeros(len(values), np.bool_)
     for rows in (kind == one for one in np.unique(kind)):
         exact[rows] = 2 * same[rows].sum() > rows.sum() and len(np.unique(number[rows & is_fine])) >= FEWEST_NUMBERS

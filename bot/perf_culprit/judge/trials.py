@@ -29,6 +29,9 @@ PLANTED: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 Choose = Callable[[Sequence[Run], Run], Baseline]
 # A change that lasts for this number of runs is not chance: a mode in 20% of runs occurs twice in a row in 4%.
 LASTS = 2
+# Fewer comparisons of stored runs do not show a rate; then the samples within the runs are used.
+FEWEST_TRIALS: Final = 3
+DRAWS: Final = 20  # of each planted size: 18 found are nine in ten
 # Per half: more would take long and show nothing else.
 MOST_EXECUTIONS = 40
 

@@ -25,11 +25,11 @@ from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.stats.controls import exonerate
+from perf_culprit.stats.conventions import LEVEL
 from perf_culprit.stats.engine import judge
 from perf_culprit.stats.ragged import Moments
 from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable
 
-LEVEL: Final = 0.95  # of the engine's intervals
 # Statistic of a paired target: the baseline's value, moved by the change.
 PAIRED: Final = "paired"
 # A larger share of a baseline this near to zero is meaningless.

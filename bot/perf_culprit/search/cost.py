@@ -9,20 +9,22 @@ import numpy as np
 from perf_culprit.model.bisection import CommitRange, Engine, Phase, Purpose, SearchSettings
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.next_rounds import information_bits
-from perf_culprit.search.search_view import FIRST_ANALYSIS, ROUNDS_WITHOUT_ENDS, Standing, executions
+from perf_culprit.search.search_view import FIRST_ANALYSIS, QUIET_ANALYSIS, ROUNDS_WITHOUT_ENDS, Standing, executions
 from perf_culprit.search.weighted import tests_left
 
 # Executions of the suspects themselves relative to the bound H / C, as simulated (benchmarks/bisect).
 OVER_THE_BOUND: Final = 1.3
 CONFIRMATION: Final = 12  # executions of suspect and parent that a forecast assumes
-KNOWN: Final = 12.0  # executions that the theoretical pace is worth, in addition to those that were made
+KNOWN: Final = CONFIRMATION  # executions that the theoretical pace is worth, in addition to those that were made
 STOP_BITS: Final = 3.0  # bits between a posterior of one half and the one that stops the search
 # Size of the step relative to the standard deviation of one execution: clearly visible, and hidden in its noise.
 CLEAR: Final = 4.0
 HIDDEN: Final = 1.0
 OF_CERTAIN: Final = 13  # executions of ends and confirmation for a rate that rises from 0 to 100%
 RATE_BITS: Final = 0.14  # of one execution at 5% against 40%
-ENDS: Final = 4  # executions of the ends until a change is likely, on one machine; by counts, with the confirmation
+ENDS: Final = (
+    2 * QUIET_ANALYSIS
+)  # executions of the ends until a change is likely, on one machine; by counts, with the confirmation
 
 
 def entropy_bits(standing: Standing) -> float:

@@ -6,15 +6,12 @@ beginning of the commit's own strand. A bit matrix over strands therefore handle
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_culprit.arrays import Booleans, Floats, Integers
+from perf_culprit.arrays import Booleans, Floats, Integers, blocks
 from perf_culprit.model.bisection import CommitRange
-
-ROWS_AT_ONCE: Final = 512  # rows of the bit matrix that are unpacked together; limits the memory
 
 
 class Reach:
@@ -61,8 +58,7 @@ class Reach:
 
     def _unpacked(self) -> Iterator[tuple[slice, npt.NDArray[np.uint8]]]:
         count = len(self._bits)
-        for start in range(0, count, ROWS_AT_ONCE):
-            rows = slice(start, min(start + ROWS_AT_ONCE, count))
+        for rows in blocks(count, cells=count):
             yield rows, np.unpackbits(self._bits[rows], axis=1, count=count)
 
     def _plain_column(self, candidate: int) -> Booleans:

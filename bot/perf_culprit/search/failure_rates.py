@@ -32,10 +32,10 @@ from perf_culprit.model.bisection import (
 from perf_culprit.model.count import FAILED
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import SearchReason, because
-from perf_culprit.search.level_sizes import LEVEL
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_answer import LARGEST_SET, lost_parent
 from perf_culprit.search.search_view import FIRST_ANALYSIS, LIKELY, Standing
+from perf_culprit.stats.conventions import LEVEL
 
 Counts = npt.NDArray[np.int64]
 Round = tuple[Purpose, tuple[int, ...]]
@@ -43,7 +43,6 @@ Round = tuple[Purpose, tuple[int, ...]]
 LEAST_RISE: Final = 0.05  # a change of the rate below this is none, once that is 95% certain
 LEAST_OF_ENDS: Final = 2 * FIRST_ANALYSIS  # executions of each end before a rise is denied
 MOST_OF_ENDS: Final = 4  # executions of each end before the search, as a part of the budget
-UNLIKELY: Final = 0.5  # posterior at which a confirmation gives its suspect up
 # The rates on a grid: Jeffreys' prior is uniform in the angle whose squared sine is the rate.
 ANGLES: Final = (np.arange(64) + 0.5) * np.pi / 128
 RATES: Final = np.sin(ANGLES) ** 2
@@ -257,7 +256,7 @@ def _after_confirmation(standing: Standing, view: _View) -> SearchState:
     """Name the suspect by all executions, and by those of this phase. Search on if its posterior falls."""
     state, group = standing.state, standing.group_of(_suspect(standing))
     chance = float(view.mass[group].sum())
-    if chance < UNLIKELY:
+    if chance < 0.5:
         return replace(state, phase=Phase.SEARCH, since=len(state.results), suspect=None)
     if chance >= state.settings.stop and _odds_against_parents(standing) >= ODDS_20:
         return _conclude(standing, OutcomeKind.CULPRIT if group.size == 1 else OutcomeKind.SUSPECT_SET)

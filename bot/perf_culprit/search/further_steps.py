@@ -4,22 +4,21 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import expit, stdtr, stdtrit
+from scipy.special import expit, ndtri, stdtr, stdtrit
 
 from perf_culprit.model.bisection import NEGLIGIBLE
 from perf_culprit.search import pattern_evidence
-from perf_culprit.search.level_sizes import LEVEL, level_difference, mean_difference, named_sizes, round_differences
-from perf_culprit.search.noise import SMALLEST_SPREAD
+from perf_culprit.search.level_sizes import level_difference, mean_difference, named_sizes, round_differences
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import samples_of
-from perf_culprit.search.search_view import Standing, executions
+from perf_culprit.search.search_view import ATTEMPTS, Standing, executions
+from perf_culprit.stats.conventions import LEVEL, ROUNDING
 
 OPEN: Final = 0.25  # a remaining change less probable than this needs no further check
 LEFT_OVER: Final = 0.99  # probability at which a further step is searched without knowing where
-Z_SURE: Final = 1.645  # standard errors from the limit at which a stretch is decided
+Z_SURE: Final = float(ndtri(LEVEL))  # standard errors from the limit at which a stretch is decided
 Z_CHANGE: Final = 3.0  # a change this many standard errors large is worth its executions
 BUDGET: Final = 40  # executions that a residual check may spend
-ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
 # Share of the budget for the search of a further step: a confirmed culprit is an answer already.
 SHARE: Final = 0.25
 CONFIRMED_SHARE: Final = 0.4  # the same including the confirmation of that search's result
@@ -68,7 +67,7 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
     size = level_difference(standing, low, high, cleaned=True)
     if size is None:
         return Stretch(low=low, high=high)
-    whole, change, spread = _whole(standing), abs(size.center), max(size.spread, SMALLEST_SPREAD)
+    whole, change, spread = _whole(standing), abs(size.center), max(size.spread, ROUNDING)
     limit = NEGLIGIBLE * whole
     counts = standing.samples.counts(standing.reach.size + 1)
     return Stretch(
@@ -85,7 +84,7 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
 def _whole(standing: Standing) -> float:
     """Delta: the change from end to end, or the largest named step if steps cancel."""
     named = pattern_evidence.fit(standing.model.design, standing.model.named_columns).delta
-    return max(abs(float(standing.model.step.delta[0])), float(np.abs(named).max()), SMALLEST_SPREAD)
+    return max(abs(float(standing.model.step.delta[0])), float(np.abs(named).max()), ROUNDING)
 
 
 def contradicted(standing: Standing) -> Stretch | None:

@@ -10,10 +10,11 @@ import numpy as np
 
 from perf_culprit.arrays import Floats, Integers
 from perf_culprit.search import pattern_evidence, two_mode_noise
-from perf_culprit.search.noise import SMALLEST_SPREAD, MachineNoise
+from perf_culprit.search.noise import MachineNoise
 from perf_culprit.search.pair_evidence import log_t
+from perf_culprit.stats.conventions import ROUNDING
 
-LARGEST_TRIPLE: Final = 12  # number of patterns from which sets of three are formed
+MOST_IN_TRIPLES: Final = 12  # number of patterns from which sets of three are formed
 SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # shares of slow executions on a machine in one of two states
 PRICE: Final = float(np.log(0.15 / 0.80))  # logarithm of the price of one more step
 RAMP_PRICE: Final = float(np.log(0.05 / 0.80))  # logarithm of the price of a decay instead of one step
@@ -111,7 +112,7 @@ class Model(MachineNoise):
         sample near its expected end contributes up to ln 2. Rounds are assumed to have no offsets of their own.
         """
         y, commit = self.samples.y, self.samples.commit
-        width = max(self.spread_bound, SMALLEST_SPREAD)
+        width = max(self.spread_bound, ROUNDING)
         fast, slow = (log_t((y - y[commit == end].mean()) / width) for end in (0, self.reach.size))
         some = self._patterns[0] @ (slow - fast) + fast.sum() + self._log_class_prior
         none = (np.logaddexp(fast + np.log(1 - share), slow + np.log(share)).sum() for share in SLOW_SHARES)
@@ -131,7 +132,7 @@ class Model(MachineNoise):
             steps.append(self._sets(2, np.arange(count)))
         if interior > 3 and steps[1].log_total + PRICE > steps[0].log_total:
             likely = np.sum(steps[-1].masses(count), axis=0)
-            steps.append(self._sets(3, np.sort(np.argsort(-likely, kind="stable")[:LARGEST_TRIPLE])))
+            steps.append(self._sets(3, np.sort(np.argsort(-likely, kind="stable")[:MOST_IN_TRIPLES])))
         return tuple(steps)
 
     def _sets(self, size: int, among: Integers) -> StepSets:

@@ -11,8 +11,8 @@ from perf_culprit.search import pattern_evidence
 from perf_culprit.search.pattern_evidence import Design, Fit
 from perf_culprit.search.round_samples import Samples, samples_of
 from perf_culprit.search.search_view import Standing
+from perf_culprit.stats.conventions import LEVEL
 
-LEVEL: Final = 0.95  # of intervals, bounds and suspect sets
 FEWEST_DOF: Final = 2  # with fewer the spread of a difference of levels is hardly known
 
 

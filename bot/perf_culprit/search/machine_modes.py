@@ -14,12 +14,12 @@ from perf_culprit.search.two_mode_noise import (
     normal,
     pad,
 )
+from perf_culprit.stats.conventions import NO_NOISE
 
 PRIOR_EXECUTIONS: Final = 3.0  # of usual width, added to each mode: one seen a few times looks too narrow
 PRIOR_WIDTH: Final = 0.35  # relative to the standard deviation of the whole noise
 SMALLEST_FIT: Final = 16  # executions below which no shape is learned
-SMALLEST_SPREAD: Final = 1e-6  # ends that never differ by more are counts, not times: no noise to learn
-STARTS_KEPT: Final = 6  # best solutions, compared with all offsets integrated out
+MOST_STARTS: Final = 6  # best solutions, compared with all offsets integrated out
 
 
 def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
@@ -28,7 +28,7 @@ def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
     Two modes are used if their gain in log likelihood over one normal exceeds the Bayesian information criterion's
     price of four more parameters.
     """
-    if len(y) < SMALLEST_FIT or max(np.ptp(y[x == side]) for side in np.unique(x)) < SMALLEST_SPREAD:
+    if len(y) < SMALLEST_FIT or max(np.ptp(y[x == side]) for side in np.unique(x)) < NO_NOISE:
         return None
     score, modes = _best(y, x, block)
     return modes if score - _normal_log_likelihood(y, x, block) > 2 * np.log(len(y)) + 1 else None
@@ -132,7 +132,7 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
 def _likeliest(densities: Floats, offsets: Floats) -> Integers:
     """Select the best starts by densities [starts, n] and rounds' offsets in standard deviations [starts, rounds]."""
     log_p = np.log(densities).sum(axis=1) - 0.5 * (offsets**2).sum(axis=1)
-    return np.argsort(-log_p, kind="stable")[:STARTS_KEPT]
+    return np.argsort(-log_p, kind="stable")[:MOST_STARTS]
 
 
 def _shifts(y: Floats, x: Floats) -> tuple[float, ...]:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from perf_culprit.model.bisection import MeasuredCommit, SearchState
 from perf_culprit.model.finding import Interval
-from perf_culprit.search.level_sizes import LEVEL, mean_difference
+from perf_culprit.search.level_sizes import mean_difference
+from perf_culprit.stats.conventions import LEVEL
 
 ONE_LEVEL: Final = 0.25  # share of the change: executions on several machines must not differ by more
 

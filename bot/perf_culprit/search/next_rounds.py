@@ -11,8 +11,8 @@ from scipy.special import ndtr
 from perf_culprit.arrays import Floats, Integers
 from perf_culprit.search.search_view import Standing
 
-CANDIDATES: Final = 24  # commits that are compared, thinned in p
-LARGEST_JOINT: Final = 8  # picks whose joint outcomes are distinguished: 2^8 states
+MOST_CANDIDATES: Final = 24  # commits that are compared, thinned in p
+MOST_JOINT: Final = 8  # picks whose joint outcomes are distinguished: 2^8 states
 WORTH: Final = 0.3  # share of the first round's information that each further round of a batch must add
 ACTIVE: Final = 1e-5  # hypotheses below this mass are ignored
 
@@ -98,7 +98,7 @@ class Picker:
 
     def choose(self, commit: int) -> None:
         """Assume that a commit is measured: its outcome will be known."""
-        if self._joints and self._joints[0].picks >= LARGEST_JOINT:
+        if self._joints and self._joints[0].picks >= MOST_JOINT:
             self._joints = self._new_joints()
         for joint, active in zip(self._joints, self._active, strict=True):
             joint.add(self._standing.reach.column(commit)[active].astype(np.float64))
@@ -113,17 +113,17 @@ class Picker:
 
 
 def _thinned(standing: Standing, slow: Sequence[Floats]) -> Integers:
-    """Select at most `CANDIDATES` measurable commits between the ends, spread evenly in p, most useful first."""
+    """Select at most `MOST_CANDIDATES` measurable commits between the ends, spread evenly in p, most useful first."""
     usable = standing.usable.copy()
     usable[[0, -1]] = False
     usefulness = np.round(np.sum([np.minimum(p, 1 - p) for p in slow], axis=0), 6)
     commits = np.flatnonzero(usable & (usefulness > 1e-6))
     counts = standing.samples.counts(len(usable))
     commits = commits[np.lexsort((commits, counts[commits], -usefulness[commits]))]
-    if len(commits) <= CANDIDATES:
+    if len(commits) <= MOST_CANDIDATES:
         return commits
     by_p = commits[np.argsort(slow[0][commits], kind="stable")]
-    spread = by_p[np.linspace(0, len(by_p) - 1, CANDIDATES - 4).astype(np.intp)]
+    spread = by_p[np.linspace(0, len(by_p) - 1, MOST_CANDIDATES - 4).astype(np.intp)]
     chosen = set(spread.tolist()) | set(commits[:4].tolist())
     return np.array([commit for commit in commits if int(commit) in chosen], dtype=np.intp)
 

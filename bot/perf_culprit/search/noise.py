@@ -13,12 +13,12 @@ from perf_culprit.search.descendants import Reach
 from perf_culprit.search.machine_modes import fit_modes, log_bayes_factor
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import Samples
+from perf_culprit.stats.conventions import ROUNDING
 
 # Possible change by unnamed commits, as a share of the whole change: real ones change a little everywhere.
 UNNAMED: Final = 0.05
 QUIET: Final = 6.0  # a value halfway between fast and slow is then at least 3 standard deviations from both
 STABLE: Final = 2 / 3  # share of its information that an execution keeps without ends: twice that with ends
-SMALLEST_SPREAD: Final = 1e-9  # of logarithms: a value that varies less is an exact count
 FEW_RESIDUALS: Final = 4  # degrees of freedom below which the spread of single executions is only presumed
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 
@@ -122,7 +122,7 @@ class MachineNoise:
     @cached_property
     def is_quiet(self) -> bool:
         """Whether the noise is so small relative to the change that a single execution tells fast from slow."""
-        return self.one_machine and self.change > QUIET * max(self.spread_bound, SMALLEST_SPREAD)
+        return self.one_machine and self.change > QUIET * max(self.spread_bound, ROUNDING)
 
     @cached_property
     def is_stable(self) -> bool:

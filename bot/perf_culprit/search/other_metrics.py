@@ -9,13 +9,13 @@ import numpy as np
 
 from perf_culprit.model.bisection import CommitRange
 from perf_culprit.search import pattern_evidence
+from perf_culprit.search.confirmation import CONFIRM_ROUNDS
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.level_sizes import mean_difference
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import Samples
 
-LEAST_BLOCKS: Final = 3  # fewer rounds are no evidence on another metric
 REFUTING_ANALYSIS: Final = 6  # executions per end before an expected change is denied
 REFUTED_SHARE: Final = 0.5  # of the expected change: a change often looks larger than it is
 
@@ -47,7 +47,7 @@ def place_of(
         for commit, value in block.items()
         if commit in position
     ]
-    if len({number for *_, number in rows}) < LEAST_BLOCKS or culprit not in position:
+    if len({number for *_, number in rows}) < CONFIRM_ROUNDS or culprit not in position:
         return Place.UNKNOWN
     y, commit, owner = (np.array(column) for column in zip(*rows, strict=True))
     _, block_number = np.unique(owner, return_inverse=True)

@@ -15,12 +15,13 @@ from scipy.special import ndtri, stdtr
 
 from perf_culprit.arrays import Floats, Integers
 from perf_culprit.search.round_samples import Samples
+from perf_culprit.stats.conventions import NO_NOISE
 
 G: Final = 16.0  # prior variance of a step, in units of sigma^2, unless the ends show a larger one
 USUAL_SCALE: Final = 0.8  # probability that a step has the usual scale; all larger scales share the rest
 # Spread of the rounds' offsets, in units of sigma: from none to far above it, as between hosted runners.
 LAMBDAS: Final = np.array([0.0, 0.35, 0.7, 1.4, 2.8, 6.0, 12.0])
-SMALLEST_SSE: Final = 1e-12  # equal constant values have no spread; a relative sd of 1e-6 counts as none too
+SMALLEST_SSE: Final = NO_NOISE**2  # equal constant values have no spread
 
 
 @dataclass(frozen=True, slots=True)

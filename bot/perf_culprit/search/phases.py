@@ -16,9 +16,8 @@ from perf_culprit.search.odds import ODDS_10, ODDS_20, ODDS_100, ODDS_10000
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_answer import conclude, end_to_end, is_refuted
-from perf_culprit.search.search_view import FIRST_ANALYSIS, SMALL_RANGE, Standing
+from perf_culprit.search.search_view import FIRST_ANALYSIS, QUIET_ANALYSIS, SMALL_RANGE, Standing
 
-QUIET_ANALYSIS: Final = 2  # executions per end after which a machine is accepted as quiet
 START: Final = 1.0  # log BF at which a search starts; nothing is named before the odds are 20
 CONTRADICTED: Final = -0.1  # log BF; a single execution of each end is no evidence: 0
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
@@ -28,7 +27,6 @@ HARDLY: Final = 0.2  # probability that more executions of the ends decide, belo
 REFUTED: Final = -2.0  # log e-value at which a suspect is withdrawn
 SETTLED_CONVINCING: Final = 1.5  # if all samples have settled the rest: odds of 4.5
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
-LOST_POSTERIOR: Final = 0.5  # a suspect below this is not the likeliest any more
 NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect or a named step below this returns to the search, with all samples
 
 
@@ -253,13 +251,12 @@ def _confirm(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of th
     posterior = standing.posterior(candidate)
     is_convincing = log_e > convincing(standing) and (is_settled(standing) or is_certain(standing))
     # If the search would return the suspect here at once, continue measuring.
-    least = min(NAMED_POSTERIOR, standing.meets_parent) if is_convincing else 0.0 if state.named else LOST_POSTERIOR
+    least = min(NAMED_POSTERIOR, standing.meets_parent) if is_convincing else 0.0 if state.named else 0.5
     if posterior < least:
         return _enter(standing, Phase.SEARCH, suspect=None)
     is_named = is_convincing and posterior >= NAMED_POSTERIOR
     is_no_step = bool(state.named) and (
-        further_steps.is_small(standing, candidate)
-        or (posterior < LOST_POSTERIOR and further_steps.is_explained(standing))
+        further_steps.is_small(standing, candidate) or (posterior < 0.5 and further_steps.is_explained(standing))
     )
     if is_named and not is_no_step:
         step = NamedStep(

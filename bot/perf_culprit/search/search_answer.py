@@ -12,13 +12,14 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import is_certain
-from perf_culprit.search.level_sizes import LEVEL, Size, difference, named_sizes, sizes_of
+from perf_culprit.search.level_sizes import Size, difference, named_sizes, sizes_of
 from perf_culprit.search.noise import FEW_RESIDUALS
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.other_metrics import REFUTING_ANALYSIS, excludes
 from perf_culprit.search.pattern_evidence import Design, G
 from perf_culprit.search.round_samples import autocorrelation
 from perf_culprit.search.search_view import Standing
+from perf_culprit.stats.conventions import LEVEL
 
 LARGEST_SET: Final = 200  # suspects listed in an outcome
 

@@ -18,15 +18,16 @@ from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import Samples, orientation, samples_of
 
 # A crash may be the machine's fault; a failed build is the commit's. Crashing as often as working is too often.
-CRASHES_TO_SKIP: Final = 2
+ATTEMPTS: Final = 2  # once may be chance: failures of a commit, and of confirmations, after which there are no more
 HARDLY_WORKS: Final = 0.15  # chance to run below which a commit is not tried: between five in a row that failed
 SMALL_RANGE: Final = 8  # up to this size each candidate is measured before an answer: steps may cancel
+QUIET_ANALYSIS: Final = 2  # executions per end after which a machine is accepted as quiet
 FIRST_ANALYSIS: Final = 10  # executions per end before any decision but an early start
 WHOLE_ROUNDS: Final = 2  # rounds of all commits at the start of a small range
 ROUNDS_WITHOUT_ENDS: Final = 3  # consecutive rounds without ends on a stable machine
 LIKELY: Final = 0.8  # posterior from which on a suspect and its parent are the most useful commits
 SHORT: Final = 10  # digits of a commit in a note
-KEPT_MODELS: Final = 8  # models per search: those before each stretch of a confirmation, and the newest
+MOST_MODELS: Final = 8  # models per search: those before each stretch of a confirmation, and the newest
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Standing:
         skipped: dict[str, str] = {}
         for commit, failure in failures:
             crashes[commit] = crashes.get(commit, 0) + 1
-            often = crashes[commit] >= max(CRASHES_TO_SKIP, measured[commit])
+            often = crashes[commit] >= max(ATTEMPTS, measured[commit])
             place = self.positions.get(commit)
             hardly = place is not None and not measured[commit] and self.works[place] < HARDLY_WORKS
             if failure.kind is not FailureKind.CRASHED or often or hardly:
@@ -201,7 +202,7 @@ class Standing:
             prior=self.prior if self.exhausted else self._further_prior,
             named=self.named,
         )
-        while len(self._models) > KEPT_MODELS:
+        while len(self._models) > MOST_MODELS:
             del self._models[next(iter(self._models))]
         return model
 

@@ -19,11 +19,11 @@ from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind, Phase, P
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search.descendants import Reach
-from perf_culprit.search.level_sizes import LEVEL, Size, mean_difference, round_differences
-from perf_culprit.search.noise import SMALLEST_SPREAD
+from perf_culprit.search.level_sizes import Size, mean_difference, round_differences
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_answer import lost_parent
 from perf_culprit.search.search_view import Standing
+from perf_culprit.stats.conventions import LEVEL, ROUNDING
 
 Round = tuple[Purpose, tuple[int, ...]]
 UNSEEN: Final = frozenset({OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE})
@@ -50,8 +50,8 @@ def p_value(differences: Floats, *, least: float = 0.0) -> float:
     A difference of at most `least` does not count.
     """
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    if mean <= max(least, SMALLEST_SPREAD) or spread <= SMALLEST_SPREAD:
-        return float(mean <= max(least, SMALLEST_SPREAD))
+    if mean <= max(least, ROUNDING) or spread <= ROUNDING:
+        return float(mean <= max(least, ROUNDING))
     return float(stdtr(len(differences) - 1, -mean / (spread / np.sqrt(len(differences)))))
 
 

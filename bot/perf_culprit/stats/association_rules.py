@@ -10,14 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.arrays import Booleans, Floats, Integers
+from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, blocks
 from perf_culprit.stats.discretise import Levels
 from perf_culprit.stats.items import Items, indicator_matrix
 
-# Pads premises that are shorter than the longest.
-NO_ITEM = -1
-# Consequents per step: keeps the table of co-occurrences at some tens of megabytes.
-BLOCK = 512
 # Premises of two items are counted per consequent in a square table; beyond this many items only single ones are mined.
 MOST_ITEMS_FOR_TWO = 600
 
@@ -42,7 +38,7 @@ class Mining:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Rules:
-    """r rules. `premises` (r, l) are items, padded with NO_ITEM; an empty premise means a frequent consequent.
+    """r rules. `premises` (r, l) are items, padded with ABSENT; an empty premise means a frequent consequent.
 
     `consequents` (r,) are items; `support` and `confidence` (r,) are shares of the instants they were mined from.
     """
@@ -74,8 +70,8 @@ def mine_rules(levels: Levels, items: Items, mining: Mining) -> Rules:
     parts = [_without_premise(frequent, mining)]
     if mining.premise_length >= 1:
         parts += [
-            _with_one(frequent, np.arange(start, min(start + BLOCK, frequent.size)), mining)
-            for start in range(0, frequent.size, BLOCK)
+            _with_one(frequent, np.arange(part.start, part.stop), mining)
+            for part in blocks(frequent.size, cells=frequent.size)
         ]
     if mining.premise_length >= 2 and frequent.size <= MOST_ITEMS_FOR_TWO:
         together = frequent.holds.T @ frequent.holds
@@ -115,9 +111,9 @@ class _Frequent:
         return len(self.holds)
 
     def rules(self, premises: Integers, consequents: Integers, both: Floats, premise_counts: Floats) -> Rules:
-        """Return rules from positions among the frequent items; NO_ITEM stays."""
+        """Return rules from positions among the frequent items; ABSENT stays."""
         return Rules(
-            premises=np.where(premises == NO_ITEM, NO_ITEM, self.items[premises]),
+            premises=np.where(premises == ABSENT, ABSENT, self.items[premises]),
             consequents=self.items[consequents],
             support=both / self.instants,
             confidence=both / premise_counts,
@@ -126,7 +122,7 @@ class _Frequent:
 
 def _without_premise(frequent: _Frequent, mining: Mining) -> Rules:
     chosen = np.flatnonzero(frequent.counts >= _at_least(mining.minimum_confidence * frequent.instants))
-    premises = np.full((len(chosen), 1), NO_ITEM)
+    premises = np.full((len(chosen), 1), ABSENT)
     return frequent.rules(premises, chosen, frequent.counts[chosen], np.full(len(chosen), float(frequent.instants)))
 
 
@@ -178,7 +174,7 @@ def _beyond_chance(both: Floats, premises: Floats, share: Floats, *, alpha: floa
 
 def _joined(parts: list[Rules]) -> Rules:
     width = max(part.premises.shape[1] for part in parts)
-    premises = np.full((sum(map(len, parts)), width), NO_ITEM)
+    premises = np.full((sum(map(len, parts)), width), ABSENT)
     start = 0
     for part in parts:
         premises[start : start + len(part), : part.premises.shape[1]] = part.premises

@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy import special
 
-from perf_culprit.arrays import Floats
+from perf_culprit.arrays import CELLS_AT_ONCE, Floats
 
 # Lower and upper percentile of each named choice [N12, section 2.2].
 PERCENTILES: Final = {"5/95": (5, 95), "1/99": (1, 99), "10/90": (10, 90)}
 THREE_DEVIATIONS: Final = "3sd"
 DEFAULT_LIMITS: Final = "5/95"
-# Share of a normal distribution beyond three standard deviations, on one side.
-BEYOND_THREE_DEVIATIONS = 0.00135
-# Up to this size a matrix of runs x pooled samples is faster than looking up the samples run by run.
-MATRIX_CELLS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +88,7 @@ def violations(ordered: Floats, limits: ControlLimits) -> Violations:
 
 def expected_share(kind: str) -> float:
     """The share of the baseline's own samples outside one of its limits: 5% for 5/95, normal theory for 3sd."""
-    return BEYOND_THREE_DEVIATIONS if kind == THREE_DEVIATIONS else PERCENTILES[kind][0] / 100
+    return float(special.ndtr(-3)) if kind == THREE_DEVIATIONS else PERCENTILES[kind][0] / 100
 
 
 def chart(
@@ -144,7 +141,8 @@ def leave_one_out(
         limits = [control_limits(rest, kind=kind) for rest in others]
     else:
         low, high = PERCENTILES[kind]
-        if not parts and len(pooled) * len(runs) <= MATRIX_CELLS and len({len(run) for run in runs}) == 1:
+        # A small matrix of runs x pooled samples is faster than looking up the samples run by run.
+        if not parts and len(pooled) * len(runs) <= CELLS_AT_ONCE and len({len(run) for run in runs}) == 1:
             return tuple((each,) for each in _leave_one_out_at_once(np.stack(runs), low=low, high=high))
         mirrored = -pooled[::-1]
         limits = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -9,7 +10,15 @@ from perf_culprit.arrays import Floats
 from perf_culprit.model.run import CounterTable
 
 # Squares of larger numbers overflow; no counter has such values.
-LARGEST = 1e150
+LARGEST: Final = float(np.sqrt(np.finfo(np.float64).max))
+
+# Rows that are more than this factor shorter are noticeably noisier: a tenth less time per row means a tenth more
+# variance. Then 11% instead of 10% of the samples are outside 5/95 limits.
+SAME_ROWS: Final = 1.05
+# With fewer rows a level's share is meaningless, and a target with fewer of a stored run's was another kind of test.
+FEWEST_ROWS: Final = 10
+# Sources of one run overlap in time; with less overlap than this, their clocks are unrelated.
+SAME_CLOCK: Final = 0.5
 
 
 def common_window(spans: Sequence[tuple[float, float]], *, warm_up: float, cool_down: float) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from perf_culprit.stats.machine_shift import JudgedShift
 
 # A run is warned about if any benchmark changed or all moved together: both share the rate of a suspicion.
 OF_BENCHMARKS: Final = 0.75
-OF_SHIFT: Final = 0.25
+OF_SHIFT: Final = 1 - OF_BENCHMARKS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.arrays import Floats, Integers
+from perf_culprit.arrays import ABSENT, Floats, Integers
 
 Levels = NDArray[np.int16]
-
-MISSING = -1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -55,7 +53,7 @@ def equal_width_scale(values: Floats) -> Scale:
 
 
 def to_levels(values: Floats, scale: Scale) -> Levels:
-    """The level of each value, shape (n, m); MISSING where it is not finite or the counter has no scale."""
+    """The level of each value, shape (n, m); ABSENT where it is not finite or the counter has no scale."""
     with np.errstate(over="ignore", invalid="ignore"):
         span = scale.high - scale.low
     finite = np.isfinite(values) & np.isfinite(span)
@@ -67,7 +65,7 @@ def to_levels(values: Floats, scale: Scale) -> Levels:
     levels[finite & (values < scale.low - scale.slack)] = 0
     above = finite & (values > scale.high + scale.slack)
     levels = np.where(above, scale.bins + 1, levels)
-    return np.where(finite, levels, MISSING).astype(np.int16)
+    return np.where(finite, levels, ABSENT).astype(np.int16)
 
 
 def _columns(values: Floats, statistic: Callable[[Floats], float]) -> Floats:

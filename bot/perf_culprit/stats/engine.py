@@ -17,7 +17,8 @@ from scipy import special
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.block_means import BlockMeans
 from perf_culprit.stats.compared_sides import Compared
-from perf_culprit.stats.labelled_sides import INTERVAL_ALPHA, compare_rounds, compare_sides
+from perf_culprit.stats.conventions import ALPHA, LEVEL, POWER, ROUNDING
+from perf_culprit.stats.labelled_sides import compare_rounds, compare_sides
 from perf_culprit.stats.machine_shift import FIRST, JudgedShift
 from perf_culprit.stats.one_block import compare_blocks
 from perf_culprit.stats.stored_blocks import compare_newest
@@ -30,10 +31,8 @@ ODD_COUNTS: Final = 0.05
 # A larger change is not reported as visible: nobody plans with it.
 LARGEST_VISIBLE: Final = log_change(3.0)
 LEAST_CHANGE: Final = log_change(0.05)
-INTERVAL_ERRORS: Final = 1.96
+INTERVAL_ERRORS: Final = float(special.ndtri((1 + LEVEL) / 2))
 NO_SHIFT: Final = JudgedShift(change=0.0, error=0.0, rate=1.0)
-RESOLVED: Final = 1e-9  # in logarithms: tolerance for changes as large as the least change
-UNSEEN: Final = 0.2  # two-sided share of the noise that hides a larger change
 FOUND: Final = 0.8
 OF_BENCHMARKS: Final = tuple(one.name for one in fields(Judgement) if one.name != "suite")
 
@@ -149,7 +148,7 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, ti
     base = np.where(counted & ~table.is_target, y, np.inf).min(axis=1)
     with np.errstate(invalid="ignore"):  # both may be zero
         change = np.where(target == base, 0.0, target - base)
-    called = (np.abs(change) >= least_change - RESOLVED) & (change != 0)
+    called = (np.abs(change) >= least_change - ROUNDING) & (change != 0)
     rate = np.where(change == 0, 1.0, wobble)
     # With one unit a side nothing shows how much a count varies, so nothing is proven but of an exact source.
     is_single = ~table.repeats[fixed] & (min(table.is_target.sum(), (~table.is_target).sum()) == len(y.T) - 1)
@@ -195,12 +194,12 @@ def _judgement(compared: Compared, least_change: Floats, tiers: Tiers) -> Judgem
     rate = np.where(is_small, 1.0, compared.rate)
     is_suspected = rate <= tiers.suspected
     is_proven = is_suspected & ~is_small & (compared.proof <= tiers.proven)
-    half = np.maximum(compared.tail.distance(INTERVAL_ALPHA), compared.half_width)
+    half = np.maximum(compared.tail.distance(ALPHA), compared.half_width)
     half = np.sqrt(half**2 + (INTERVAL_ERRORS * shift.error) ** 2 * is_left_in)
     # The next run estimates its noise again.
     freedom = np.maximum(compared.tail.freedom, 1)
     wobble = np.sqrt(special.fdtri(freedom, freedom, FOUND))
-    visible = np.maximum(compared.limit * wobble, least_change) + compared.tail.distance(UNSEEN)
+    visible = np.maximum(compared.limit * wobble, least_change) + compared.tail.distance(2 * (1 - POWER))
     # If the suite moved, only a change beyond its shift is visible. A change not found may still be as large as shown.
     visible = visible + np.abs(shown - compared.change)
     visible = np.where(is_suspected, visible, np.maximum(visible, np.abs(shown)))

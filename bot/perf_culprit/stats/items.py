@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.arrays import Booleans, Floats, Integers
-from perf_culprit.stats.discretise import MISSING, Levels
+from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers
+from perf_culprit.stats.discretise import Levels
 
 Bits = NDArray[np.uint64]
-WORD = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +35,7 @@ class Items:
 
     def counts(self, levels: Levels) -> Integers:
         """The number of instants at which each item holds; `levels` (n, m)."""
-        present = levels != MISSING
+        present = levels != ABSENT
         return np.bincount((levels + self.starts)[present], minlength=self.total)
 
 
@@ -69,10 +68,10 @@ class HeldBits:
     @classmethod
     def of(cls, levels: Levels, items: Items) -> "HeldBits":
         """Return the bits of `levels` (n, m); a counter is observed where its level is not missing."""
-        held = np.zeros((items.total, -(-len(levels) // WORD)), dtype=np.uint64)
-        present = levels != MISSING
+        held = np.zeros((items.total, -(-len(levels) // 64)), dtype=np.uint64)
+        present = levels != ABSENT
         for instant, (row, is_present) in enumerate(zip(levels, present, strict=True)):
-            word, bit = divmod(instant, WORD)
+            word, bit = divmod(instant, 64)
             held[(row + items.starts)[is_present], word] |= np.uint64(1 << bit)
         observed = np.bitwise_or.reduceat(held, items.starts, axis=0) if len(items.sizes) else held[:0]
         return cls(held=held, observed=observed)

@@ -7,6 +7,7 @@ import numpy as np
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.block_means import BlockMeans
 from perf_culprit.stats.compared_sides import Compared, any_kind, of_benchmarks
+from perf_culprit.stats.conventions import ALPHA
 from perf_culprit.stats.heavy_tail import CORPUS, TO_PROVE, TO_SUSPECT, SuiteTail
 from perf_culprit.stats.machine_shift import (
     FEWEST_WITNESSES,
@@ -22,7 +23,6 @@ from perf_culprit.stats.relabelling import MOST_VALUES, Labellings, loudest_firs
 from perf_culprit.stats.unit_noise import Values, noise_of
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
-INTERVAL_ALPHA: Final = 0.05  # of the 95% interval
 # With many units the interval is that of the median difference, whose standard error is larger than the mean's.
 MEDIAN_INTERVAL: Final = 1.05
 FEWEST_FREEDOM: Final = 3  # per benchmark: three files and one show of 100 benchmarks proved .04 of runs falsely
@@ -116,7 +116,7 @@ def compare_rounds(table: UnitTable, *, least_change: Floats, tiers: Tiers, rng:
     checked = labellings.least_rate <= tiers.suspected and int(table.is_target.sum()) > 1
     if has_many:
         change = median_difference(values.centred, table.is_target, table.block, present=present)
-        half = MEDIAN_INTERVAL * np.maximum(half, observed.distance(INTERVAL_ALPHA, TO_PROVE))
+        half = MEDIAN_INTERVAL * np.maximum(half, observed.distance(ALPHA, TO_PROVE))
         rate, proof = by_labels, by_labels
     else:
         rate = np.maximum(by_model, by_labels) if checked else by_model

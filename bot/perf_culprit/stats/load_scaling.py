@@ -11,11 +11,12 @@ from perf_culprit.arrays import Floats, Integers
 # METHODS 2.5 and [N12, section 4.1.2]: random splits into two thirds to fit and one third to predict.
 SPLITS: Final = 50
 # Samples on which the fit is tested, drawn at random: 100 predicted values per split are enough for a correlation.
-TESTED_SAMPLES: Final = 300
+MOST_TESTED_SAMPLES: Final = 300
 # With fewer points, a third has no usable rank correlation; the fit is then tested on the points it was made from.
 SMALLEST_SPLIT: Final = 9
 # METHODS 2.5: a fit whose predictions correlate less with the measured values is rejected.
 LEAST_SPEARMAN: Final = 0.5
+FEWEST_LOADS: Final = 5  # a line through fewer points always fits
 # A prediction below this share of the prediction at the reference load would scale a sample's noise up tenfold.
 NEAR_ZERO: Final = 0.1
 
@@ -96,12 +97,12 @@ def scaling_factors(load: Floats, *, model: LinearLoad, reference: float) -> Flo
 
 def _sampled(count: int) -> Integers:
     """Choose samples at random, not every k-th, because load often has a period."""
-    return np.arange(count) if count <= TESTED_SAMPLES else _drawn(count)
+    return np.arange(count) if count <= MOST_TESTED_SAMPLES else _drawn(count)
 
 
 @lru_cache(maxsize=32)
 def _drawn(count: int) -> Integers:
-    return np.random.default_rng(0).choice(count, TESTED_SAMPLES, replace=False)
+    return np.random.default_rng(0).choice(count, MOST_TESTED_SAMPLES, replace=False)
 
 
 @lru_cache(maxsize=32)

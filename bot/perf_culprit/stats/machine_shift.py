@@ -8,11 +8,11 @@ import numpy as np
 from scipy import special
 
 from perf_culprit.arrays import Booleans, Floats, Integers
+from perf_culprit.stats.conventions import UPPER_QUARTILE
 from perf_culprit.stats.heavy_tail import TO_SUSPECT, Tail
 from perf_culprit.stats.suite_prior import RESOLUTION
 
 FEWEST_WITNESSES: Final = 6  # benchmarks of a kind that tell a block's shift
-MAD: Final = 1.4826  # standard deviations of a normal distribution in its median absolute deviation
 QUIETEST: Final = 4.0  # no benchmark counts for more than this many usual ones
 # Of a block's shift: standard deviation in the corpus, and the number of steps that it is worth.
 SHIFT: Final = 0.05
@@ -69,7 +69,7 @@ def _noise(x: Floats) -> Floats:
     if x.shape[1] <= FIRST - 1:
         return np.ones(len(x))
     own = x - middle(x, axis=0)[None]
-    spread = MAD * middle(np.abs(own - middle(own, axis=1)[:, None]), axis=1)
+    spread = middle(np.abs(own - middle(own, axis=1)[:, None]), axis=1) / UPPER_QUARTILE
     return np.maximum(spread, max(float(np.median(spread)) / QUIETEST, RESOLUTION))
 
 

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.arrays import Booleans, Floats, Integers
+from perf_culprit.arrays import Booleans, Floats, Integers, blocks
 from perf_culprit.stats.relabelling import MOST_VALUES, Labellings
 from perf_culprit.stats.suite_prior import RESOLUTION
 
@@ -14,8 +14,6 @@ MANY_UNITS: Final = 8  # on the smaller side
 MANY_WAYS: Final = 600  # ways to split the units: enough to learn the shape of the noise
 MOVES: Final = (1, 2, 4, 8, 16)  # shifts that are tested, in widths of the kernel
 ROUNDS: Final = 3  # iterations of expectation maximisation
-# Number of gaps between units that fit into the processor's cache.
-CACHED: Final = 200_000
 
 
 def has_many_units(is_target: Booleans, labellings: Labellings) -> bool:
@@ -45,9 +43,7 @@ def shift_loudness(x: Floats, labellings: Labellings, *, present: Booleans) -> F
     labels = labellings.is_target
     by_label = np.ascontiguousarray(labels.T, dtype=np.float32)
     loudest = np.zeros((len(present), len(labels)), np.float32)
-    step = max(1, CACHED // present.shape[1] ** 2)
-    for start in range(0, len(present), step):
-        rows = slice(start, start + step)
+    for rows in blocks(len(present), cells=present.shape[1] ** 2):
         for score in _scores(np.where(present[rows], x[rows], 0.0), present[rows]):
             np.maximum(loudest[rows], _standardised(score @ by_label), out=loudest[rows])
     return loudest.astype(np.float64)

@@ -6,9 +6,6 @@ import numpy as np
 
 from perf_culprit.arrays import Booleans, Floats
 
-# A stacked counter is reported above this weight [F11, 6.1.4.2], a bagged one at this share of votes or more.
-MAJORITY = 0.5
-
 
 def bagging_threshold(models: int) -> float:
     """The largest share of votes below one half: larger shares are reported [F11, 6.1.4.1]."""

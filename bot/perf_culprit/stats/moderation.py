@@ -12,9 +12,6 @@ from scipy import special
 
 from perf_culprit.arrays import Floats
 
-# With fewer degrees of freedom the correlation between benchmarks cannot be estimated at all.
-MINIMUM_FREEDOM = 2
-
 
 @dataclass(frozen=True, slots=True)
 class Moderated:
@@ -35,7 +32,7 @@ def moderate(variance: Floats, freedom: Floats, *, effective_number: float) -> M
     `effective_number` is the number of independent rows that the m rows are worth. It caps the degrees of freedom, as
     limma caps them at the pooled ones. It also removes the shared part from the expected spread of the log variances.
     """
-    used = (variance > 0) & (freedom >= MINIMUM_FREEDOM)
+    used = (variance > 0) & (freedom > 1)  # the correlation between benchmarks needs two
     count = int(used.sum())
     if count < 2 or effective_number <= 1.0:
         return Moderated(variance, freedom, 0.0)
@@ -71,7 +68,7 @@ def effective_number(residuals: Floats, freedom: Floats) -> float:
     Saranadasa 1996, section 3].
     """
     norms = np.sqrt((residuals**2).sum(axis=1))
-    used = (norms > 0) & (freedom >= MINIMUM_FREEDOM)
+    used = (norms > 0) & (freedom > 1)
     count = int(used.sum())
     if count < 2:
         return 1.0

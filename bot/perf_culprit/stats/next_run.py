@@ -5,9 +5,6 @@ from scipy import special
 
 from perf_culprit.arrays import Floats
 
-# A single value has no spread.
-MINIMUM_VALUES = 2
-
 
 def prediction_limits(values: Floats, *, alpha: float) -> tuple[Floats, Floats]:
     """Lowest and highest value expected of one more run, shapes (m,), from those of n runs, shape (n, m).
@@ -22,5 +19,5 @@ def prediction_limits(values: Floats, *, alpha: float) -> tuple[Floats, Floats]:
         mean = np.where(finite, values, 0.0).sum(axis=0) / divisor
         squares = np.where(finite, (values - mean) ** 2, 0.0).sum(axis=0)
         width = special.stdtrit(freedom, 1 - alpha / 2) * np.sqrt(squares / freedom * (1 + 1 / divisor))
-        usable = (count >= MINIMUM_VALUES) & np.isfinite(width)
+        usable = (count > 1) & np.isfinite(width)  # a single value has no spread
         return np.where(usable, mean - width, -np.inf), np.where(usable, mean + width, np.inf)

@@ -8,6 +8,7 @@ from scipy import special
 from perf_culprit.arrays import Floats
 from perf_culprit.stats.block_means import BlockMeans
 from perf_culprit.stats.compared_sides import Compared
+from perf_culprit.stats.conventions import RARE
 from perf_culprit.stats.heavy_tail import Tail
 from perf_culprit.stats.machine_shift import FEWEST_WITNESSES, JudgedShift, shared_shift
 from perf_culprit.stats.suite_prior import RESOLUTION
@@ -18,7 +19,6 @@ SAMPLED: Final = 1.35  # where only the samples of a single unit do
 BLIND: Final = 1.1  # where nothing does: unlike noise is not seen either
 JUMPS: Final = 0.3
 EFFECT: Final = 0.08  # standard deviation of a block's effect on a benchmark, beyond its suite's shift
-DIFFERENT: Final = 2.576  # standard errors of the scatter, exceeded by chance in 1%
 EFFECT_WORTH: Final = 2.0  # benchmarks that it is worth
 
 
@@ -44,7 +44,7 @@ def compare_blocks(blocks: BlockMeans, *, least_change: Floats, suspected: float
         rate=np.where(is_large, np.minimum(size * tail.of(np.abs(change)), 1.0), 1.0),
         proof=np.ones(size),
         limit=tail.distance(suspected / size),
-        differs=(np.abs(raw) >= least_change) & (np.abs(raw) >= DIFFERENT * np.sqrt(scatter)),
+        differs=(np.abs(raw) >= least_change) & (np.abs(raw) >= float(special.ndtri(1 - RARE / 2)) * np.sqrt(scatter)),
         shift=max(shifts, key=lambda shift: abs(shift.change), default=None),
     )
 

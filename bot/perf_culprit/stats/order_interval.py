@@ -9,13 +9,12 @@ import numpy as np
 from scipy import special
 
 from perf_culprit.arrays import Booleans, Floats, Integers
+from perf_culprit.stats.conventions import LEVEL
 from perf_culprit.stats.ragged import Ragged
 from perf_culprit.stats.two_groups import TestResult, satterthwaite, student_t
 
 # [B17, section III] requires five executions; with fewer, the interval ends at the outermost samples.
 MINIMUM_SAMPLES = 5
-# The level of both intervals and of the interval of their difference [B17, section III.D].
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)

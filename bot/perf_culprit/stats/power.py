@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from scipy import special
 
-# Nine of ten changes of the given size are found; the customary value of power analysis.
-POWER = 0.9
+from perf_culprit.stats.conventions import POWER
+
 NEARLY_NORMAL = 1e4
 # A larger count is no useful advice.
 MOST_SAMPLES = 100_000

@@ -4,12 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perf_culprit.arrays import Booleans, Floats, Integers
-from perf_culprit.stats.association_rules import NO_ITEM, Rules
+from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, blocks
+from perf_culprit.stats.association_rules import Rules
 from perf_culprit.stats.items import Bits, HeldBits, Items, to_instants
-
-# Rules per step: their bits take some megabytes.
-BLOCK = 1 << 17
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -44,9 +41,8 @@ def confidence_change(old: Floats, new: Floats) -> Floats:
 def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> Outcome:
     """Count the rules' premises and matches in a run whose levels are `bits`."""
     premises, matches = np.zeros(len(rules), dtype=np.intp), np.zeros(len(rules), dtype=np.intp)
-    for start in range(0, len(rules), BLOCK):
-        part = slice(start, start + BLOCK)
-        taken = rules.take(np.arange(start, min(start + BLOCK, len(rules))))
+    for part in blocks(len(rules), cells=bits.held.shape[1]):
+        taken = rules.take(np.arange(part.start, part.stop))
         held = premise_bits(taken, bits, items)
         premises[part] = np.bitwise_count(held).sum(axis=1)
         matches[part] = np.bitwise_count(held & bits.held[taken.consequents]).sum(axis=1)
@@ -62,7 +58,7 @@ def premise_bits(rules: Rules, bits: HeldBits, items: Items) -> Bits:
     """Instants at which each premise holds and the consequent's counter was observed, (r, words)."""
     held = bits.observed[items.counters[rules.consequents]]
     for column in rules.premises.T:
-        held = np.where((column != NO_ITEM)[:, None], held & bits.held[column], held)
+        held = np.where((column != ABSENT)[:, None], held & bits.held[column], held)
     return held
 
 
@@ -79,7 +75,6 @@ def conditional_moments(held: Bits, values: Floats) -> tuple[Floats, Floats]:
         return mean, np.sqrt(squares / count)
 
 
-NO_COUNTER = -1
 NEVER = np.iinfo(np.intp).max
 # Counters this close to the highest share are blamed together, to keep the number of rounds low.
 NEARLY = 0.9
@@ -89,7 +84,7 @@ def rounds_of_blame(premises: Integers, consequents: Integers, broken: Booleans,
     """The round in which each of m counters is blamed, shape (m,); NEVER if it is not.
 
     The input is all rules whose premise holds somewhere in the target. `premises` (r, l) are counters padded with
-    NO_COUNTER, `consequents` and `broken` are (r,). `moved` (m,): the counter's own levels changed.
+    ABSENT, `consequents` and `broken` are (r,). `moved` (m,): the counter's own levels changed.
 
     The source blames every consequent. But an always high counter breaks "when it is high, so is the other" for an
     unchanged other. Therefore moved consequents are blamed first. Each further round blames those with the largest
@@ -98,7 +93,7 @@ def rounds_of_blame(premises: Integers, consequents: Integers, broken: Booleans,
     counters = len(moved)
     rounds = np.full(counters, NEVER, dtype=np.intp)
     rounds[(np.bincount(consequents[broken], minlength=counters) > 0) & moved] = 0
-    # The last entry stands for NO_COUNTER, which is never blamed.
+    # The last entry stands for ABSENT, which is never blamed.
     blamed = np.append(rounds != NEVER, False)
     while True:
         testifies = ~blamed[premises].any(axis=1) & ~blamed[consequents]

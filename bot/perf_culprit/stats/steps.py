@@ -18,6 +18,7 @@ from scipy.special import erfc
 from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.series import ChangePoint, Detectable, SeriesAlarm
+from perf_culprit.stats.conventions import ROUNDING, UPPER_QUARTILE
 
 # The shortest level, and the shortest series in which two levels can be told from chance.
 SHORTEST_LEVEL: Final = 8
@@ -28,19 +29,22 @@ MINIMUM_STRENGTH: Final = 5.7
 # of unchanged two-mode series with a detected step; 3.5 finds fewer of the labels.
 LEAST_Z: Final = 3.3
 # Numbers of runs on each side: for the slope at a step, for its levels and ranks, for a drift, and for the spread.
-NEAR, BESIDE, FAR, AROUND = 20, 40, 80, 400
+# Each is twice the one before, and the spread is that of five such stretches: docs/detectors/change-point.md.
+NEAR: Final = 20
+BESIDE: Final = 2 * NEAR
+FAR: Final = 2 * BESIDE
+AROUND: Final = 5 * FAR
 
 # The scale, and outliers.
 
 # Up to three outliers in a row have no effect: a value more than two robust standard deviations from its neighbours'
 # median is clipped.
 BLIP_HALF_WIDTH: Final = 3
-BLIP_LIMIT: Final = 2.0 * 1.4826
+BLIP_LIMIT: Final = 2.0 / UPPER_QUARTILE
 # A logarithm below a thousandth of the median means "nearly zero"; its exact size does not matter.
 LOG_FLOOR: Final = 1e-3
 # Levels are rounded: ties stay ties when all values are multiplied, and a step of exactly the minimum effect counts.
 DECIMALS: Final = 10
-ROUNDING: Final = 1e-9
 
 
 def on_level_scale(series: Floats) -> Floats:
@@ -98,10 +102,8 @@ def counts(before: float, after: float, share: float) -> bool:
 
 # Student's t of a split, and the splits that are worth examining.
 
-# 2.5 keeps every step worth examining; segments are merged until the facing ends of all neighbours reach t = 5.
-CANDIDATE_T: Final = 2.5
+# Segments are merged until the facing ends of all neighbours reach this; half of it keeps every step worth examining.
 MERGE_T: Final = 5.0
-NO_SPREAD: Final = 1e-18
 
 
 @cache
@@ -121,7 +123,7 @@ def student_t(left: Floats, right: Floats, *, reach: int = 0, least_effect: Leas
     mean, variance, size = _moments(left, _rising(count, reach))
     right_mean, right_variance, right_size = _moments(right, _rising(right_count, reach)[::-1])
     pooled = (variance * count + right_variance * right_count) / max(count + right_count - 2, 1)
-    t = np.abs(right_mean - mean) / np.sqrt(pooled * (1 / size + 1 / right_size) + NO_SPREAD)
+    t = np.abs(right_mean - mean) / np.sqrt(pooled * (1 / size + 1 / right_size) + ROUNDING**2)
     return np.where(least_effect.reached(mean, right_mean), t, 0.0) if least_effect.share else t
 
 
@@ -166,7 +168,7 @@ def segment_splits(values: Floats, least_effect: LeastEffect) -> list[int]:
 def _candidates(values: Floats, least_effect: LeastEffect) -> list[int]:
     t = np.max([scan(values, SHORTEST_LEVEL * factor, least_effect) for factor in (1, 2, 4)], axis=0)
     inner = t[1:-1]
-    peaks = np.flatnonzero((inner > CANDIDATE_T) & (inner >= t[:-2]) & (inner > t[2:])) + 1
+    peaks = np.flatnonzero((inner > MERGE_T / 2) & (inner >= t[:-2]) & (inner > t[2:])) + 1
     kept: list[int] = []
     for peak in peaks[np.argsort(-t[peaks], kind="stable")]:
         if all(abs(peak - other) >= SHORTEST_LEVEL for other in kept):

@@ -20,16 +20,15 @@ from perf_culprit.stats.machine_shift import (
     shared_shift,
     widened,
 )
-from perf_culprit.stats.suite_prior import RESOLUTION, SCALE, suite_prior
+from perf_culprit.stats.suite_prior import CALM, RESOLUTION, SCALE, suite_prior
 
 ENOUGH: Final = 7  # stored blocks from which on a change can be proven, and earlier blocks count as runs
 WINDOW: Final = 40  # of the stored blocks, the newest
 RESERVE: Final = 0.9  # the tail beyond few stored blocks is a guess
-HEAVY: Final = 0.7  # of the freedom, where no labelling checks the tail: noise is not Gaussian
-OWN: Final = 0.7  # what a value of the suite's past is worth for a suspicion
+# What the past tells counts for less than it seems to: of its freedom, as noise is not Gaussian and no labelling
+# checks the tail; of its values, for a suspicion; of its error.
+PAST: Final = 0.7
 RUNS: Final = 10.0  # earlier runs that the model's rate is worth
-KNOWN: Final = 0.7  # part of the error that these blocks tell
-CALM: Final = 0.05  # standard deviation of a unit on dedicated machines, at most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -60,11 +59,11 @@ def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float
     is_large = np.abs(before.change) >= least_change[:, None]
     least = least_change[:, None]
     to_prove, past_proofs = _with_past(before, left_out, TO_PROVE, least, heavy=1.0)
-    to_suspect, past = _with_past(before, left_out, TO_SUSPECT, 0.0, heavy=HEAVY)
+    to_suspect, past = _with_past(before, left_out, TO_SUSPECT, 0.0, heavy=PAST)
     worth = size * (count - 1)
-    rate = size * _corrected(to_suspect[:, -1], past, OWN * worth) / RESERVE / share
+    rate = size * _corrected(to_suspect[:, -1], past, PAST * worth) / RESERVE / share
     newest = Tail(
-        error=before.tail.error[:, -1], freedom=HEAVY * before.tail.freedom[:, -1], jumps=before.tail.jumps[:, -1]
+        error=before.tail.error[:, -1], freedom=PAST * before.tail.freedom[:, -1], jumps=before.tail.jumps[:, -1]
     )
     z = np.abs(before.change) / before.tail.error
     shifts = [newest_shifts(common) for common in shared.common]
@@ -105,7 +104,7 @@ def _widened(steps: _Steps, x: Floats) -> _Steps:
     count = x.shape[1]
     newest = np.arange(count) == count - 1
     correlation = correlation_of_neighbours(x, newest)
-    wide = [math.sqrt(float(widened(newest[None, -size:], correlation, KNOWN)[0])) for size in range(2, count + 1)]
+    wide = [math.sqrt(float(widened(newest[None, -size:], correlation, PAST)[0])) for size in range(2, count + 1)]
     return replace(steps, tail=replace(steps.tail, error=steps.tail.error * np.array([1.0, *wide])))
 
 

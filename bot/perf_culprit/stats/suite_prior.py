@@ -15,6 +15,9 @@ SCALE_SPREAD: Final = 2.5  # variance of the corpus's log variances: how much be
 SPREAD_WORTH: Final = 3.0  # number of benchmarks of the suite that this is worth
 MACHINES: Final = 15.0  # variance of the log variances of machines: a crowded one is 20 times as loud as a calm one
 SCALE_WORTH: Final = 0.1  # number of benchmarks of the suite that the corpus's scale is worth
+# Standard deviation of a suite's units on dedicated machines, at most. 15 of 15 Java systems are below 0.03, suites on
+# a shared machine above 0.10. There, consecutive units of a side are more often in a slow spell together.
+CALM: Final = 0.05
 LEAST_SPREAD: Final = 0.15
 LEAST_WORTH: Final = 0.05  # where noises differ 30-fold, each benchmark stands for itself
 MOST_WORTH: Final = 12.0  # some benchmark is always noisy

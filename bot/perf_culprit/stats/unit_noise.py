@@ -1,7 +1,6 @@
 """How far two sides differ by noise alone: the suite's own variance, and a heavy tail learned from real executions."""
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from scipy import special
@@ -10,11 +9,7 @@ from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.heavy_tail import STAYS, TO_PROVE, Jumps, Tail
 from perf_culprit.stats.machine_shift import widened
 from perf_culprit.stats.relabelling import Labellings
-from perf_culprit.stats.suite_prior import RESOLUTION, suite_prior
-
-# Standard deviation of a suite's units on dedicated machines, at most. 15 of 15 Java systems are below 0.03, suites on
-# a shared machine above 0.10. There, consecutive units of a side are more often in a slow spell together.
-CALM: Final = 0.05
+from perf_culprit.stats.suite_prior import CALM, RESOLUTION, suite_prior
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perf_culprit.arrays import Floats, Integers
-
-# In logarithms: smaller deviations are rounding of a clock, not noise.
-LEAST_DEVIATION = 1e-6
+from perf_culprit.stats.conventions import NO_NOISE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +34,7 @@ def variance_components(
         return None
     logarithms = np.log(values)
     deviation = float(logarithms.std())
-    if deviation < LEAST_DEVIATION:
+    if deviation < NO_NOISE:
         return None
     nested = len(np.unique(run)) < len(np.unique(np.stack([run, process]), axis=1).T) < len(values)
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from perf_culprit.dispatch.local_bisection import LEAST_RUNS, run_spread
+from perf_culprit.dispatch.local_bisection import run_spread
+from perf_culprit.stats.steps import SHORTEST_LEVEL
 
 
 def test_the_spread_is_that_of_one_run_whatever_steps_lie_between() -> None:
@@ -12,5 +13,5 @@ def test_the_spread_is_that_of_one_run_whatever_steps_lie_between() -> None:
 
 
 def test_too_few_runs_have_no_spread() -> None:
-    assert run_spread([1.0] * (LEAST_RUNS - 1)) is None
-    assert run_spread([1.0] * LEAST_RUNS) == 0.0
+    assert run_spread([1.0] * (SHORTEST_LEVEL - 1)) is None
+    assert run_spread([1.0] * SHORTEST_LEVEL) == 0.0

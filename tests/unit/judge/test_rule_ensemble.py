@@ -16,11 +16,12 @@ from perf_culprit.judge.detector import DetectorOptions, detector_of
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.rule_ensemble import assess
 from perf_culprit.judge.rule_options import RuleOptions, rule_options
-from perf_culprit.judge.rule_series import MINIMUM_INSTANTS, normalise
+from perf_culprit.judge.rule_series import normalise
 from perf_culprit.judge.rule_training import choose_training, similarity
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Verdict
 from perf_culprit.model.reason import Remark, Untested, because
 from perf_culprit.model.run import CounterTable, Direction, Environment, Metric, MetricKey, Run
+from perf_culprit.stats.common_rate import FEWEST_ROWS
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 from tests.support.reasons import words_of
 
@@ -654,11 +655,11 @@ def cut(run: Run, instants: int) -> Run:
 def test_one_long_run_is_enough_and_a_short_target_or_only_short_runs_are_not() -> None:
     rng = np.random.default_rng(SEED)
     target, runs = counter_run(counter_table(noisy_counters(rng))), good_runs(rng, 3)
-    short = [cut(run, MINIMUM_INSTANTS - 1) for run in runs]
+    short = [cut(run, FEWEST_ROWS - 1) for run in runs]
     codes = {"one long": evidence(target, *short[:2], runs[2]), "only short": evidence(target, *short)}
     assert {entry.score is None for entry in codes["one long"]} == {False}
     for entries, code in (
         (codes["only short"], Untested.TOO_FEW_BASELINE_INTERVALS),
-        (evidence(cut(target, MINIMUM_INSTANTS - 1), *runs), Untested.TOO_FEW_TARGET_INTERVALS),
+        (evidence(cut(target, FEWEST_ROWS - 1), *runs), Untested.TOO_FEW_TARGET_INTERVALS),
     ):
         assert {entry.evidence_reason and entry.evidence_reason.code for entry in entries} == {code}

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from perf_culprit.model.bisection import CommitRange
-from perf_culprit.search import descendants as reach
 from perf_culprit.search.descendants import Reach
 
 SIZE = 150
@@ -13,7 +12,7 @@ SIZE = 150
 @pytest.mark.parametrize("seed", range(4))
 def test_sums_over_whom_a_change_reaches_are_those_of_plain_sets(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The range has merges of any shape, reverts and a reverted revert. The matrix is read in several parts."""
-    monkeypatch.setattr(reach, "ROWS_AT_ONCE", 5)
+    monkeypatch.setattr("perf_culprit.arrays.CELLS_AT_ONCE", 5 * SIZE)
     rng = np.random.default_rng(seed)
     parents: list[tuple[int, ...]] = [()]
     for place in range(1, SIZE):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from efficient_apriori import apriori
 
-from perf_culprit.stats.association_rules import NO_ITEM, Mining, Rules, mine_rules
+from perf_culprit.arrays import ABSENT
+from perf_culprit.stats.association_rules import Mining, Rules, mine_rules
 from perf_culprit.stats.discretise import Levels
 from perf_culprit.stats.items import Items
 
@@ -29,7 +30,7 @@ def three_each(counters: int) -> Items:
 
 def as_dictionary(rules: Rules) -> dict[Rule, tuple[float, float]]:
     keys = [
-        (frozenset(premise[premise != NO_ITEM].tolist()), consequent)
+        (frozenset(premise[premise != ABSENT].tolist()), consequent)
         for premise, consequent in zip(rules.premises, rules.consequents.tolist(), strict=True)
     ]
     assert len(set(keys)) == len(keys)

@@ -1,11 +1,12 @@
 import numpy as np
 
-from perf_culprit.stats.rule_change import NEVER, NO_COUNTER, rounds_of_blame
+from perf_culprit.arrays import ABSENT
+from perf_culprit.stats.rule_change import NEVER, rounds_of_blame
 
 
 def blame(*rules: tuple[tuple[int, ...], int, bool], counters: int, moved: tuple[int, ...] = ()) -> list[int | None]:
     width = max(len(premise) for premise, _, _ in rules) or 1
-    premises = np.array([[*premise, *[NO_COUNTER] * (width - len(premise))] for premise, _, _ in rules])
+    premises = np.array([[*premise, *[ABSENT] * (width - len(premise))] for premise, _, _ in rules])
     rounds = rounds_of_blame(
         premises,
         np.array([consequent for _, consequent, _ in rules]),

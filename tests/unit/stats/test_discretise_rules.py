@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from perf_culprit.arrays import Floats
-from perf_culprit.stats.discretise import MISSING, Scale, equal_width_scale, three_level_scale, to_levels
+from perf_culprit.arrays import ABSENT, Floats
+from perf_culprit.stats.discretise import Scale, equal_width_scale, three_level_scale, to_levels
 
 
 def column(*values: float) -> Floats:
@@ -61,9 +61,9 @@ def test_missing_values_have_no_level_and_make_no_scale(make: object) -> None:
     assert callable(make)
     scale = make(np.array([[1.0, np.nan], [np.inf, np.nan], [3.0, np.nan]]))
     levels = to_levels(np.array([[2.0, 1.0], [np.nan, 2.0], [-np.inf, 3.0]]), scale)
-    assert levels[1:].tolist() == [[MISSING, MISSING], [MISSING, MISSING]]
+    assert levels[1:].tolist() == [[ABSENT, ABSENT], [ABSENT, ABSENT]]
     assert levels[0, 0] >= 1
-    assert levels[0, 1] == MISSING
+    assert levels[0, 1] == ABSENT
 
 
 @pytest.mark.parametrize("make", [three_level_scale, equal_width_scale])

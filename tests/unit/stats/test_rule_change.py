@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from perf_culprit.stats.association_rules import NO_ITEM, Mining, Rules, mine_rules
+from perf_culprit.arrays import ABSENT
+from perf_culprit.stats.association_rules import Mining, Rules, mine_rules
 from perf_culprit.stats.items import HeldBits, Items, shares_change, to_instants
 from perf_culprit.stats.rule_change import apply_rules, conditional_moments, confidence_change, mismatches
 from tests.unit.stats.test_association_rules import random_levels, three_each
@@ -15,7 +16,7 @@ def change(old: float, new: float) -> float:
 
 def rule(premise: list[int], consequent: int) -> Rules:
     return Rules(
-        premises=np.array([premise or [NO_ITEM]]),
+        premises=np.array([premise or [ABSENT]]),
         consequents=np.array([consequent]),
         support=np.array([0.5]),
         confidence=np.array([0.9]),
@@ -52,7 +53,7 @@ def test_applied_rules_count_what_a_loop_counts(missing: float) -> None:
     present = [{int(s + v) for s, v in zip(items.starts, row, strict=True) if v >= 0} for row in levels]
     assert len(rules) > 50
     for index, (premise, consequent) in enumerate(zip(rules.premises, rules.consequents.tolist(), strict=True)):
-        needed, counter = set(premise[premise != NO_ITEM].tolist()), consequent // 3
+        needed, counter = set(premise[premise != ABSENT].tolist()), consequent // 3
         satisfied = [needed <= row and levels[i, counter] >= 0 for i, row in enumerate(present)]
         matched = [consequent in row for row in present]
         assert outcome.premises[index] == sum(satisfied)

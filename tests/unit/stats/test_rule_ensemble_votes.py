@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from perf_culprit.arrays import Floats
-from perf_culprit.stats.model_votes import MAJORITY, bagging_threshold, normalised, stacking_weights, votes
+from perf_culprit.stats.model_votes import bagging_threshold, normalised, stacking_weights, votes
 
 COUNTERS = ("CPU", "throughput", "memory", "DB transactions")
 FLAGGED = (("CPU", "throughput"), ("memory", "throughput"), ("memory", "throughput"), ("DB transactions",))
@@ -35,7 +35,7 @@ def test_methods_4_6_equal_environments_are_bagging_up_to_the_tie_at_one_half(mo
     for flagging in range(models + 1):
         flags = np.array([[index < flagging] for index in range(models)])
         weight = share(flags, weights)[0]
-        bagged, stacked = weight > bagging_threshold(models), weight > MAJORITY
+        bagged, stacked = weight > bagging_threshold(models), weight > 0.5
         assert bagged == (flagging >= models / 2)
         assert stacked == (flagging > models / 2)
 

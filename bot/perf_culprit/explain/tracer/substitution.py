@@ -169,12 +169,12 @@ class _Resumed:
         self._timing.resume(current_frame(1), self._method, self._inner.close)
 
 
-HOOK_PLACE: Final = 7_061_933  # placeholder of the hook in the templates; the hook becomes a constant of the code
+HOOK_PLACE: Final = "the place of the hook"  # which becomes a constant of the code
 TEMPLATES: Final = {
-    0: "def code(*arguments, **keywords):\n  hook = {place}\n  return hook(arguments, keywords)\n  {free}",
-    CO_GENERATOR: "def code(*arguments, **keywords):\n  hook = {place}\n"
+    0: "def code(*arguments, **keywords):\n  hook = {place!r}\n  return hook(arguments, keywords)\n  {free}",
+    CO_GENERATOR: "def code(*arguments, **keywords):\n  hook = {place!r}\n"
     "  return (yield from hook(arguments, keywords))\n  {free}",
-    CO_COROUTINE: "async def code(*arguments, **keywords):\n  hook = {place}\n"
+    CO_COROUTINE: "async def code(*arguments, **keywords):\n  hook = {place!r}\n"
     "  return await hook(arguments, keywords)\n  {free}",
 }
 

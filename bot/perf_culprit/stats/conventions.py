@@ -1,0 +1,17 @@
+"""What the tests have in common: the levels at which they decide, and how fine numbers are."""
+
+from typing import Final
+
+from scipy import special
+
+LEVEL: Final = 0.95  # of intervals and bounds
+ALPHA: Final = 1 - LEVEL
+# What chance brings about once in a hundred times is no chance, for a check that only adds a word or leaves one out.
+RARE: Final = 0.01
+# Nine of ten changes of the given size are found; the customary value of power analysis.
+POWER: Final = 0.9
+FEW_RUNS: Final = 3  # fewer do not show the variation between runs
+# Of a standard normal distribution; also its median absolute deviation.
+UPPER_QUARTILE: Final = float(special.ndtri(0.75))
+ROUNDING: Final = 1e-9  # relative: what differs by less is equal
+NO_NOISE: Final = 1e-6  # relative: a smaller spread is that of a clock's rounding
