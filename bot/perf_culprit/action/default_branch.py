@@ -1,7 +1,8 @@
 """The action's further work on the default branch: accepted changes, tracking issues, automatic searches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 
 from perf_culprit import git
 from perf_culprit.action.bisection_thread import controller, default_branch, remote
@@ -149,6 +150,31 @@ def follow_release(job: Job, host: Host, *, commit: str, base: str | None) -> No
             say_report(job, report)
             summarise_report(job, report)
         follow_reference(job, host, reports)
+
+
+def sum_up_week(job: Job, host: Host, suites: Iterable[str]) -> None:
+    """Write the weekly digest of each suite, if this is the first run of a week and an issue for it is configured."""
+    from perf_culprit.action.jobs.weekly_digest import write_digest
+    from perf_culprit.dispatch.commit_range import default_branch_commits
+
+    config = job.inputs.config
+    if config.issues.digest is None:
+        return
+    branch = default_branch(job)
+    for suite in suites:
+        with further_work(job, "weekly digest"):
+            url = write_digest(
+                host,
+                number=config.issues.digest,
+                config=config.model_copy(update={"suite": suite}),
+                place=job.history,
+                commits=default_branch_commits(remote(job), branch),
+                branch=branch,
+                repository_url=job.context.repository_url,
+                today=datetime.now(UTC).date(),
+            )
+            if url is not None:
+                job.log.say(f"digest of the week: {url}")
 
 
 def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:

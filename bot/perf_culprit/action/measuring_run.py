@@ -14,6 +14,7 @@ from perf_culprit.action.default_branch import (
     follow_reference,
     follow_release,
     look_after,
+    sum_up_week,
 )
 from perf_culprit.action.job import READ_ONLY, Job, finish, further_work, open_check, record_run, say_report, summarise
 from perf_culprit.action.jobs.stored_results import StoredResult
@@ -207,6 +208,7 @@ def _publish_results(
         _record(job, host, results, first=() if again else first, reports=reports)
         base = None if reports[0].reference else reports[0].base_commit
         follow_release(job, host, commit=run.sha, base=base)
+        sum_up_week(job, host, [report.suite for report in reports])
     if run.request is None:
         follow_reference(job, host, reports)
     for pull_request in current:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from perf_culprit.action.comment_command import run_bisect, run_command
-from perf_culprit.action.default_branch import follow_reference, follow_release, look_after
+from perf_culprit.action.default_branch import follow_reference, follow_release, look_after, sum_up_week
 from perf_culprit.action.inputs import Mode
 from perf_culprit.action.job import READ_ONLY, Job, finish, open_check, record_run, say_report, summarise
 from perf_culprit.action.measured_job import judge
@@ -59,6 +59,7 @@ def _auto(job: Job) -> int:
         record_run(job, compared)
         look_after(job, host, compared)
         follow_release(job, host, commit=context.head_commit, base=compared.report.base_commit)
+        sum_up_week(job, host, [compared.run.suite])
     follow_reference(job, host, [compared.report])
     return finish(job, [compared.report], comment_url=url)
 

@@ -107,6 +107,10 @@ class IssuesConfig(ConfigSection):
     limit: Annotated[
         int, Field(ge=1, le=50, description="new issues per run; more benchmarks share one joint issue")
     ] = 5
+    digest: Annotated[
+        int | None,
+        Field(ge=1, description="the number of an issue for [a comment each week](tracking-issues.md#each-week)"),
+    ] = None
     when_found: Annotated[
         bool, Field(description="with `bisect.automatic`, open one issue per culprit, after the search")
     ] = True

@@ -174,6 +174,11 @@ def answer_marker(comment_id: int) -> str:
     return f"{ANSWER_START}{comment_id} -->"
 
 
+def digest_marker(suite: str, week: str) -> str:
+    """The marker of a week's digest. The second colon separates it from every suite's marker."""
+    return f"<!-- perf-culprit:v1:digest:{suite_id(suite)}:{week} -->"
+
+
 def refusal_marker() -> str:
     """Return the marker of the one answer in a thread to all people without rights: no comment has the number 0."""
     return answer_marker(0)
