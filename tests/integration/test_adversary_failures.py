@@ -11,7 +11,7 @@ from typing import Any, Final, Never
 import pytest
 from msgspec.structs import replace
 
-from perf_culprit.github.host import comment_marker
+from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Conclusion, encode_report
 from tests.support import reports

@@ -13,7 +13,7 @@ import pytest
 from cmarkgfm.cmark import Options
 from msgspec import structs
 
-from perf_culprit.github.host import comment_marker
+from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.model.finding import Level, Verdict
 from perf_culprit.model.reason import BaselineReason, because, remark
 from perf_culprit.model.report import Conclusion, encode_report

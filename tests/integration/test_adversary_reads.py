@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from perf_culprit.action.jobs.job_results import JobResults, result_files
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs
-from perf_culprit.github.host import answer_marker, comment_marker
+from perf_culprit.github.bot_texts import answer_marker, comment_marker
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.store.retention import Patience
 from tests.support.adversary import CONFIGURATION as CONFIGURATION_FILE

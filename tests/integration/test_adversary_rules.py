@@ -13,7 +13,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs
 from perf_culprit.flows.record import record_run
 from perf_culprit.github import client
-from perf_culprit.github.host import comment_marker
+from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import encode_report
 from perf_culprit.model.run import MOST_COMPONENTS

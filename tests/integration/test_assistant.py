@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from perf_culprit.cli.entry import main
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.git.command import Remote
-from perf_culprit.github.host import comment_marker
+from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
 from perf_culprit.store.opening import open_git_branch
 from tests.support.assistant_client import Assistant, assistant

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from perf_culprit.action.jobs.culprit_issues import report_search
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.automatic import automatic_searches
-from perf_culprit.github.host import ISSUE, benchmark_key
+from perf_culprit.github.bot_texts import ISSUE, benchmark_key
 from perf_culprit.model.run import MetricKey
 from perf_culprit.store.opening import open_history
 from tests.support.fake_github.clients import connected, destination

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from perf_culprit.github.host import benchmark_key, issue_marker
+from perf_culprit.github.bot_texts import benchmark_key, issue_marker
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, Comment, PullRequest, WorkflowRun
 from tests.support.git_repository import chain, import_commits, init_repository, run_git

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.github.client import create_client
-from perf_culprit.github.host import comment_marker
 from perf_culprit.github.posting import upsert_comment
 from tests.support.fake_github.clients import Waits, connected
 from tests.support.fake_github.faults import Fault

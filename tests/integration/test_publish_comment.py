@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from perf_culprit.errors import InfrastructureError
-from perf_culprit.github.host import comment_marker
+from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.github.posting import upsert_comment
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault

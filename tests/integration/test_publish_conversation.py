@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import InfrastructureError, UsageError
-from perf_culprit.github.host import Again, CheckConclusion, CheckResult, answer_marker
+from perf_culprit.github.bot_texts import answer_marker
+from perf_culprit.github.host import Again, CheckConclusion, CheckResult
 from perf_culprit.github.posting import continued_check, upsert_comment
 from perf_culprit.github.pull_requests import (
     acknowledge,

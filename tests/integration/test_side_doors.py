@@ -14,7 +14,7 @@ from msgspec import structs
 from perf_culprit.cli.entry import main
 from perf_culprit.config.database_url import parse_database
 from perf_culprit.errors import UsageError
-from perf_culprit.github.host import suite_id
+from perf_culprit.github.bot_texts import suite_id
 from perf_culprit.mcp.tools import Reading, Workspace
 from perf_culprit.model.finding import Level, Verdict
 from perf_culprit.model.report import Conclusion, encode_report

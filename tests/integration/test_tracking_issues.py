@@ -12,7 +12,7 @@ from perf_culprit.action.jobs.regression_issues import track_regressions
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import InfrastructureError
 from perf_culprit.flows.compare import judge_run
-from perf_culprit.github.host import benchmark_key, issue_marker
+from perf_culprit.github.bot_texts import benchmark_key, issue_marker
 from perf_culprit.github.job_context import Destination
 from perf_culprit.github.posting import tracked_issues
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, RunChoice, Verdict

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.action.jobs.weekly_digest import write_digest
 from perf_culprit.config.settings import Config
-from perf_culprit.github.host import benchmark_key, issue_marker
+from perf_culprit.github.bot_texts import benchmark_key, issue_marker
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Cost, MetricKey
 from perf_culprit.store.opening import HistoryPlace, open_git_branch

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from perf_culprit.git.objects import remove_kept
 from perf_culprit.github import client
-from perf_culprit.github.host import comment_marker
+from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.model.bisection import Result
 from perf_culprit.model.bisection_files import decode_request, decode_stored
 from perf_culprit.model.dispatch import BisectJobResult

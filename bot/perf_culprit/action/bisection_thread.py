@@ -11,16 +11,8 @@ from perf_culprit.action.job import Job, summarise
 from perf_culprit.config.reader import override, parse_config
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
-from perf_culprit.github.host import (
-    Check,
-    CheckConclusion,
-    CheckResult,
-    Host,
-    answer_marker,
-    cut_at_line,
-    refusal_marker,
-    tracked_commit,
-)
+from perf_culprit.github.bot_texts import answer_marker, cut_at_line, refusal_marker, tracked_commit
+from perf_culprit.github.host import Check, CheckConclusion, CheckResult, Host
 from perf_culprit.github.runner_files import LogLevel, number_at, text_at, value_at
 from perf_culprit.model.bisection import BisectionReport, CommitFacts
 from perf_culprit.model.dispatch import Bisection, BisectionStep

@@ -11,7 +11,8 @@ from perf_culprit.action.jobs.notices import Notices, notices
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError
 from perf_culprit.flows.compare import Compared
-from perf_culprit.github.host import Host, reference_check_name
+from perf_culprit.github.bot_texts import reference_check_name
+from perf_culprit.github.host import Host
 from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import Acceptance

@@ -14,7 +14,8 @@ from perf_culprit.action.inputs import Inputs
 from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, BotError, InfrastructureError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared
-from perf_culprit.github.host import Check, Host, check_name
+from perf_culprit.github.bot_texts import check_name
+from perf_culprit.github.host import Check, Host
 from perf_culprit.github.job_context import Context, Destination
 from perf_culprit.github.runner_files import (
     LogLevel,

@@ -21,19 +21,14 @@ from perf_culprit.action.jobs.stored_results import StoredResult
 from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_other, request_of, tell
 from perf_culprit.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
 from perf_culprit.flows.compare import Compared
-from perf_culprit.github.host import (
+from perf_culprit.github.bot_texts import (
     CHECK_START,
     JOINT_CHECK,
-    Host,
-    NoArtifactError,
-    PullRequest,
-    PullRequestSearch,
-    PullRequestState,
-    Skip,
     check_name,
     reference_check_name,
     requested_check_name,
 )
+from perf_culprit.github.host import Host, NoArtifactError, PullRequest, PullRequestSearch, PullRequestState, Skip
 from perf_culprit.github.runner_files import (
     LogLevel,
     number_at,

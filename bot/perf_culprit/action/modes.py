@@ -9,7 +9,8 @@ from perf_culprit.action.job import READ_ONLY, Job, finish, open_check, record_r
 from perf_culprit.action.measured_job import judge
 from perf_culprit.action.measuring_run import publish
 from perf_culprit.errors import BotError
-from perf_culprit.github.host import Host, reference_check_name
+from perf_culprit.github.bot_texts import reference_check_name
+from perf_culprit.github.host import Host
 from perf_culprit.github.job_context import Context
 from perf_culprit.github.runner_files import (
     LogLevel,

@@ -9,17 +9,8 @@ from perf_culprit.commands.judge_requests import Publish
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.render import drawn, drawn_or_noted, read_report, today
-from perf_culprit.github.host import (
-    RESULT_START,
-    Annotation,
-    Check,
-    CheckResult,
-    Host,
-    check_conclusion,
-    check_name,
-    comment_marker,
-    findings_id,
-)
+from perf_culprit.github.bot_texts import RESULT_START, check_name, comment_marker, findings_id
+from perf_culprit.github.host import Annotation, Check, CheckResult, Host, check_conclusion
 from perf_culprit.github.job_context import Destination, connect_host
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.command_answers import ready_lines

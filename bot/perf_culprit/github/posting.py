@@ -18,23 +18,19 @@ from github.Issue import Issue
 from github.IssueComment import IssueComment
 
 from perf_culprit.errors import BotError, InfrastructureError
-from perf_culprit.github.client import Client, explained, headers_of, is_rate_limit, limit_wait_seconds, too_long
-from perf_culprit.github.host import (
+from perf_culprit.github.bot_texts import (
     ANSWER_MARKER,
     ANSWER_START,
     FINDINGS,
     ISSUE,
-    Annotation,
-    CheckConclusion,
-    CheckResult,
-    Opened,
-    TrackedIssue,
     cut_at_line,
     fenced,
     issue_marker,
     past_marker,
     suite_id,
 )
+from perf_culprit.github.client import Client, explained, headers_of, is_rate_limit, limit_wait_seconds, too_long
+from perf_culprit.github.host import Annotation, CheckConclusion, CheckResult, Opened, TrackedIssue
 
 _ATTEMPTS = 3
 # A new object may be missing from listings for some seconds, so one look is not enough.

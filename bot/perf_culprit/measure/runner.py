@@ -13,12 +13,11 @@ from perf_culprit.measure.quantities_of_commands import (
     BY_FUNCTION,
     FIXED,
     METHODS,
-    WeighingError,
     counted_command,
     sum_of_processes,
     taken,
-    weigh,
 )
+from perf_culprit.measure.weighed_files import WeighingError, weigh
 from perf_culprit.model.bisection import FailureKind
 from perf_culprit.model.count import FAILED, FAILURES, PASSED, SIZE, Count
 from perf_culprit.model.run import Benchmark, Execution

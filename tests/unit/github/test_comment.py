@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from perf_culprit.github.host import comment_marker, suite_id
+from perf_culprit.github.bot_texts import comment_marker, suite_id
 from perf_culprit.github.posting import same_text
 
 

@@ -1,7 +1,7 @@
 import cmarkgfm
 import pytest
 
-from perf_culprit.github.host import cut_at_line, fenced
+from perf_culprit.github.bot_texts import cut_at_line, fenced
 
 
 def test_text_within_the_limit_stays() -> None:

@@ -13,7 +13,8 @@ from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.alarms import Steps, is_real, places_of
 from perf_culprit.dispatch.bisection_view import report_of
 from perf_culprit.dispatch.recovery import answer_of
-from perf_culprit.github.host import Host, Opened, benchmark_key, cause_key, culprit_marker, issue_marker
+from perf_culprit.github.bot_texts import benchmark_key, cause_key, culprit_marker, issue_marker
+from perf_culprit.github.host import Host, Opened
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.bisection import BisectionReport, Culprit
 from perf_culprit.model.dispatch import AlarmedMetric, Bisection, CheckAnswer

@@ -7,7 +7,8 @@ from typing import Final
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.publish import page_options, write_comment
 from perf_culprit.flows.render import drawn
-from perf_culprit.github.host import RESULT_START, Check, CheckConclusion, CheckResult, Host, joint_marker
+from perf_culprit.github.bot_texts import RESULT_START, joint_marker
+from perf_culprit.github.host import Check, CheckConclusion, CheckResult, Host
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.report import Report
 from perf_culprit.say.comment import loudest_first, render_joint, render_markdown

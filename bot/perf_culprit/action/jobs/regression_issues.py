@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.action.jobs.notices import Notices, suspected_files
 from perf_culprit.config.settings import Config
-from perf_culprit.github.host import JOINT, Host, Opened, TrackedIssue, benchmark_key, issue_marker, reference_key
+from perf_culprit.github.bot_texts import JOINT, benchmark_key, issue_marker, reference_key
+from perf_culprit.github.host import Host, Opened, TrackedIssue
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict, traded
 from perf_culprit.model.minimum_effect import reaches

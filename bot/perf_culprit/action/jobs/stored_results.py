@@ -9,7 +9,8 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.flows.compare import reading
 from perf_culprit.flows.render import MOST_REPORT_BYTES
-from perf_culprit.github.host import Host, check_name, suite_id
+from perf_culprit.github.bot_texts import check_name, suite_id
+from perf_culprit.github.host import Host
 from perf_culprit.model.report import Report, decode_report
 from perf_culprit.model.run import FULL_HASH, Run
 from perf_culprit.model.run_file import decode_run, refuse_doubled

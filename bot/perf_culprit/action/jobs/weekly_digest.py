@@ -9,7 +9,8 @@ from pathlib import Path
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.compared_commits import Reference
-from perf_culprit.github.host import Host, TrackedIssue, benchmark_key, digest_marker
+from perf_culprit.github.bot_texts import benchmark_key, digest_marker
+from perf_culprit.github.host import Host, TrackedIssue
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import NO_COST, MetricKey, Run
