@@ -21,11 +21,12 @@ TIMER: Final = "time sh -e -c"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BenchmarkCommand:
-    """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
+    """A command that measures, and where its results are.
 
-    `builds` are earlier lines that built for CodSpeed. `is_stored`: another tool reads the output today. `is_timed`: no
-    reader for its output is known, so the last resort is its total time. `is_tried`: it only tries benchmarks out.
-    `fault`: why it cannot measure one commit.
+    A later step of the workflow reads the results from the file `output`. `after` is a second command, which runs at
+    the top of the checkout and copies the results. `builds` holds earlier lines that compile for CodSpeed. `is_stored`:
+    a service stores the results today. `is_timed`: we can read no output of it, so we time the whole command.
+    `is_tried`: it only checks that the benchmarks run. `fault` says why it cannot measure a single commit.
     """
 
     text: str
@@ -299,16 +300,27 @@ def _prints(command: BenchmarkCommand, _: Repository) -> BenchmarkCommand:
     return copied(command)
 
 
+# The first pattern that the command matches decides. In the examples, OUT stands for "$PERF_CULPRIT_OUTPUT".
 RULES: Final[tuple[tuple[str, Callable[[BenchmarkCommand, Repository], BenchmarkCommand]], ...]] = (
+    # asv run -> asv run "$PERF_CULPRIT_COMMIT^!", then cp -r results OUT
     (r"\basv\s+(run|continuous)\b", _asv),
+    # cargo codspeed run -> cargo bench
     (r"\bcargo\s+codspeed\b|\bcargo\s+(\+\S+\s+)?(-\S+\s+)*(bench|criterion)\b", _cargo),
+    # hyperfine sort -> hyperfine --export-json OUT sort
     (r"\bhyperfine\b", _hyperfine),
+    # go test -bench . | tee out.txt -> go test -bench .
     (r"\bgo\s+test\b", _prints),
+    # phpbench run -> phpbench run --dump-file=OUT
     (r"\bphpbench\b", _to_file("dump-file", "phpbench", "--dump-file=")),
+    # pytest bench -> pytest bench --benchmark-json=OUT
     (r"\bpytest\b|--benchmark-json", _pytest),
+    # vitest bench -> vitest bench --outputJson=OUT
     (r"\bvitest\b", lambda command, _: _vitest(command, "vitest", "--outputJson=")),
+    # ./bench --benchmark_filter=x -> ./bench --benchmark_filter=x --benchmark_out=OUT
     (r"--benchmark_\w+", _to_file("benchmark_out", "--benchmark_", "--benchmark_out=")),
+    # java -jar jmh.jar -> java -jar jmh.jar -rf json -rff OUT
     (r"\bgradlew?\b.*\bjmh\b|\bjmh[:/]run\b|-jar\s+\S*(jmh|bench)\S*\.jar", _jmh),
+    # dotnet run -c Release -> dotnet run -c Release -- --exporters json, then find and cp
     (r"\bdotnet\s+run\b", _dotnet),
     (r"\bbenchpkg\b|\bjulia\b", _julia),
 )
