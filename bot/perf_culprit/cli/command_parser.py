@@ -158,7 +158,9 @@ def _add_fields(parser: Parser, command: type[Command]) -> None:
     fields = [(field, field.option.group or _SHARED.get(field.name)) for field in command.fields()]
     used = {group for _, group in fields}
     groups: dict[Group | None, Any] = {None: parser}
-    groups |= {one: parser.add_argument_group(one.title) for one in dict.fromkeys(_SHARED.values()) if one in used}
+    groups |= {
+        group: parser.add_argument_group(group.title) for group in dict.fromkeys(_SHARED.values()) if group in used
+    }
     for field, group in fields:
         if group is not None and group not in groups:
             groups[group] = (

@@ -161,7 +161,7 @@ def verify(asked: Verify) -> int:
             next_step="check the commit and the benchmark, or take more --rounds",
         )
     answer = overall(verified)
-    rows = [(one.culprit, one.left, one.answer.value) for one in verified]
+    rows = [(fix.culprit, fix.left, fix.answer.value) for fix in verified]
 
     def table() -> str:
         document = verified_document(rows, answer=answer.value)

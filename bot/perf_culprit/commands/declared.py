@@ -180,7 +180,7 @@ def as_variant(text: str) -> str:
 
 
 def _quantity_names(text: str) -> list[str]:
-    return [as_quantity(one.strip()) for one in text.split(",")]
+    return [as_quantity(part.strip()) for part in text.split(",")]
 
 
 def commit_hash(text: str) -> str:

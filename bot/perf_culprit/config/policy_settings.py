@@ -417,12 +417,12 @@ class PolicySettings(ConfigSection):
 
     @model_validator(mode="after")
     def _of_known_categories(self) -> Self:
-        for categories in (self.categories, *(entry.categories or () for entry in self.benchmarks)):
+        for categories in (self.categories, *(benchmark.categories or () for benchmark in self.benchmarks)):
             _check_categories(categories)
-        for entry in self.benchmarks:
-            names = [category.name for category in self._categories(entry)]
-            if entry.category is not None and entry.category not in names:
-                raise ValueError(f"category {entry.category!r} is none of {', '.join(names)}")
+        for benchmark in self.benchmarks:
+            names = [category.name for category in self._categories(benchmark)]
+            if benchmark.category is not None and benchmark.category not in names:
+                raise ValueError(f"category {benchmark.category!r} is none of {', '.join(names)}")
         return self
 
 

@@ -131,7 +131,7 @@ def with_detector(config: Config, name: str, *, place: str) -> Config:
     kinds = {"detector": BENCHMARK_DETECTORS, "counter_detector": COUNTER_DETECTORS}
     changes = {key: name for key, names in kinds.items() if name in names}
     if not changes:
-        names = tuple(one.name for one in DECLARED)
+        names = tuple(detector.name for detector in DECLARED)
         hint = did_you_mean(name, names, otherwise="see docs/detectors:")
         step = f"{hint} there are {', '.join(names)}"
         raise UsageError(f"there is no detector {name!r}", place=place, next_step=step)

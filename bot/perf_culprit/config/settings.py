@@ -248,7 +248,7 @@ if TYPE_CHECKING:
     _AnyDetector: TypeAlias = str
     _CounterDetector: TypeAlias = str
 else:  # a type checker knows no literals that a declaration lists
-    _AnyDetector = Literal[tuple(one.name for one in DECLARED)]
+    _AnyDetector = Literal[tuple(detector.name for detector in DECLARED)]
     _CounterDetector = Literal[COUNTER_DETECTORS]
 _FOR_COUNTERS_ALONE: Final = tuple(name for name in COUNTER_DETECTORS if name not in BENCHMARK_DETECTORS)
 JudgedTime = Literal["auto", "wall", "cpu"]
@@ -336,12 +336,12 @@ class Config(PolicySettings):
 
     def owners_of(self, keys: Iterable[MetricKey]) -> tuple[str, ...]:
         """Return the owners of these metrics, by the first entry that matches each."""
-        entries = (next((entry for entry in self.benchmarks if entry.matches(key)), None) for key in keys)
+        entries = (next((benchmark for benchmark in self.benchmarks if benchmark.matches(key)), None) for key in keys)
         return tuple(dict.fromkeys(name for entry in entries if entry is not None for name in entry.owners))
 
     def direction_of(self, key: MetricKey) -> Direction | None:
         """Return the configured direction of a metric whose file does not state it."""
-        return next((entry.direction for entry in self.benchmarks if entry.matches(key)), None)
+        return next((benchmark.direction for benchmark in self.benchmarks if benchmark.matches(key)), None)
 
     @model_validator(mode="before")
     @classmethod

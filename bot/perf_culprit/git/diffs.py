@@ -204,7 +204,7 @@ def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
     # User settings must neither add signatures nor change the encoding.
     options = ("-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H%n%B")
     output = run_git(repository, "log", *options, "--end-of-options", f"^{good}", bad, "--")
-    entries = (entry.partition("\n") for entry in output.decode(errors="replace").split("\0") if entry)
+    entries = (part.partition("\n") for part in output.decode(errors="replace").split("\0") if part)
     return {commit.strip(): message for commit, _, message in entries}
 
 
@@ -214,7 +214,7 @@ def headlines(repository: Path, commits: Sequence[str]) -> dict[str, tuple[int, 
         return {}
     options = ("--no-walk=unsorted", "-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H %ct %s", "--stdin")
     output = run_git(repository, "log", *options, lines=commits)
-    entries = (entry.split(" ", 2) for entry in output.decode(errors="replace").split("\0") if entry)
+    entries = (part.split(" ", 2) for part in output.decode(errors="replace").split("\0") if part)
     return {commit: (int(seconds), subject) for commit, seconds, subject in entries}
 
 

@@ -275,7 +275,9 @@ def edited(repository: Path, commit: str, files: Mapping[str, bytes], *, message
 def grafted(repository: Path, commit: str, changes: Sequence[FileChange], *, message: str = "other benchmarks") -> str:
     """Create a commit on `commit` with these changes, on no branch; equal arguments give the same commit."""
     gone = [f"0 {'0' * len(commit)}\t{change.old_path}" for change in changes if change.status == "R"]
-    put = [f"{one.mode if one.blob else 0} {one.blob or '0' * len(commit)}\t{one.path}" for one in changes]
+    put = [
+        f"{change.mode if change.blob else 0} {change.blob or '0' * len(commit)}\t{change.path}" for change in changes
+    ]
     listed = "".join(f"{line}\0" for line in (*gone, *put)).encode(errors="surrogateescape")
     with temporary_folder() as folder:
         own = {"GIT_INDEX_FILE": f"{folder}/index"}

@@ -64,16 +64,16 @@ FINDINGS: Final = re.compile(r"<!-- perf-culprit:findings:([0-9a-f]{16}) -->\s*$
 def findings_id(reports: Sequence[Report]) -> str:
     """Hash what is proven, looks worse or is over its budget. It changes if one is added, gone or newly proven."""
     told = [
-        (report.suite, one.key.benchmark, one.key.metric, one.verdict.value)
+        (report.suite, finding.key.benchmark, finding.key.metric, finding.verdict.value)
         for report in reports
-        for one in report.findings
-        if one.verdict in PROVEN or one.looks_worse
+        for finding in report.findings
+        if finding.verdict in PROVEN or finding.looks_worse
     ]
     told += [
-        (report.suite, one.benchmark, one.metric, one.state.value)
+        (report.suite, budget.benchmark, budget.metric, budget.state.value)
         for report in reports
-        for one in report.budgets
-        if one.state is BudgetState.OVER
+        for budget in report.budgets
+        if budget.state is BudgetState.OVER
     ]
     told.sort()
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]

@@ -138,7 +138,9 @@ def _replaced(client: Client, existing: list[IssueComment], *, mark: str, body: 
         posted = post_once(
             client,
             post=lambda: issue.create_comment(body),
-            find=lambda: next((one for one in own_comments(client, number=number, mark=mark) if one.id > newest), None),
+            find=lambda: next(
+                (comment for comment in own_comments(client, number=number, mark=mark) if comment.id > newest), None
+            ),
         )
     with explained(f"edit the comment on #{number}"):
         for old in existing:

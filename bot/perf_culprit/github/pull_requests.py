@@ -103,10 +103,12 @@ def find_skip(
         now = event["pull_request"] if value_at(event, "pull_request", "number") == number else pull.raw_data
         newest = islice(client.repository.get_issue(number).get_events().reversed, MAXIMUM_EVENTS)
         if label is not None and any(_same(one["name"], label) for one in now["labels"]):
-            set_by = (one.actor.login for one in newest if one.event == "labeled" and _same(one.label.name, label))
+            set_by = (
+                event.actor.login for event in newest if event.event == "labeled" and _same(event.label.name, label)
+            )
             return Skip(by=f"the label {label}", login=next(set_by, None))
         if title is not None and _has(now["title"], title):
-            renamed = (one for one in newest if one.event == "renamed")
+            renamed = (event for event in newest if event.event == "renamed")
             set_by = (
                 one.actor.login
                 for one in renamed
@@ -161,7 +163,7 @@ def modified_files(client: Client, *, base: str, head: str) -> tuple[str, ...]:
     """Return the files changed since the common ancestor, except new and deleted ones. GitHub lists at most 300."""
     with explained(f"compare {head[:10]} with its base"):
         files = client.repository.compare(base, head).raw_data.get("files", [])
-    return tuple(one["filename"] for one in files if one["status"] not in ("added", "removed"))
+    return tuple(file["filename"] for file in files if file["status"] not in ("added", "removed"))
 
 
 def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | None:

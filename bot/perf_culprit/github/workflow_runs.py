@@ -100,12 +100,18 @@ def list_artifacts(client: Client, *, run_id: int, head_sha: str, name: str | No
         )
         _, answer = client.repository.requester.requestJsonAndCheck("GET", url, parameters=parameters)
         artifacts += [
-            _listed_artifact(entry) for entry in answer["artifacts"] if belongs(entry, run_id=run_id, head_sha=head_sha)
+            _listed_artifact(artifact)
+            for artifact in answer["artifacts"]
+            if belongs(artifact, run_id=run_id, head_sha=head_sha)
         ]
         if page * PER_PAGE >= answer["total_count"]:
             break
     start = name.removesuffix("*") if name and name.endswith("*") else None
-    return [one for one in artifacts if name in (None, one.name) or (start and one.name.startswith(start))]
+    return [
+        artifact
+        for artifact in artifacts
+        if name in (None, artifact.name) or (start and artifact.name.startswith(start))
+    ]
 
 
 def belongs(entry: dict[str, Any], *, run_id: int, head_sha: str) -> bool:

@@ -200,4 +200,4 @@ def _cmake_root(name: str, texts: Mapping[str, str]) -> str:
         return ""
     parts = folder.split("/")
     above = ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
-    return next((one for one in above if "project(" in texts.get(f"{one}/CMakeLists.txt", "")), "")
+    return next((folder for folder in above if "project(" in texts.get(f"{folder}/CMakeLists.txt", "")), "")

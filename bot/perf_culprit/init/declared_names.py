@@ -36,7 +36,7 @@ def lost_names(repository: Repository, commands: Collection[str], given: Collect
     text = "\n".join(commands)
     rows = [row for row in DECLARED if row[0].search(text)] or DECLARED
     declared = {each for _, file, name in rows for each in _declared(repository, file, name)}
-    lost = sorted(name for name in declared if not any(name in one for one in given))
+    lost = sorted(name for name in declared if not any(name in result for result in given))
     return lost if len(lost) > (1 - _DECLARED_SHARE) * len(declared) else []
 
 

@@ -68,13 +68,13 @@ class MeasuringStep:
 def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list[Suggestion]]:
     """Suggest each job that measures, the surest first; in a second list, jobs that only try benchmarks out."""
     every = [one for job in jobs(repository) for one in _of_job(job)]
-    whole = [_elsewhere(one, every) for one in every]
+    whole = [_elsewhere(step, every) for step in every]
     by_job: dict[str, list[MeasuringStep]] = {}
-    for one in sorted(whole, key=lambda one: -one.score):
-        if one.command:
-            by_job.setdefault(one.job.place, []).append(one)
+    for step in sorted(whole, key=lambda step: -step.score):
+        if step.command:
+            by_job.setdefault(step.job.place, []).append(step)
     each = [_suggestion(_same_kind(those), repository) for those in by_job.values()]
-    return [one for one in each if one.is_sure], [one for one in each if not one.is_sure]
+    return [step for step in each if step.is_sure], [step for step in each if not step.is_sure]
 
 
 # Parts of a command that concern how a suite is measured and stored, not which suite it is.
@@ -99,21 +99,21 @@ def suites(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     return [first, *second[:1]] if first.is_sure else [first]
 
 
-def _words(one: Suggestion) -> list[str]:
-    return SIDES.sub("", MANNER.sub(" ", one.run)).split()
+def _words(suggestion: Suggestion) -> list[str]:
+    return SIDES.sub("", MANNER.sub(" ", suggestion.run)).split()
 
 
 def _same_kind(those: list[MeasuringStep]) -> list[MeasuringStep]:
     """A job's measurements by the surest tool, step by step, until the job checks out another commit."""
     steps = those[0].job.steps
-    alike = [one for one in those if one.source == those[0].source and one.is_sure == those[0].is_sure]
+    alike = [step for step in those if step.source == those[0].source and step.is_sure == those[0].is_sure]
     if those[0].source in _WHOLE_SUITES:
         return those[:1]
-    first = min(one.position for one in alike)
+    first = min(step.position for step in alike)
     changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
     until = next(iter(changes), len(steps))
     # A base and a head belong to one suite.
-    near = {(one.step.folder, SIDES.sub("", one.command)): one for one in alike if one.position < until}
+    near = {(step.step.folder, SIDES.sub("", step.command)): step for step in alike if step.position < until}
     return list(near.values())
 
 
@@ -128,12 +128,12 @@ def _elsewhere(one: MeasuringStep, others: list[MeasuringStep]) -> MeasuringStep
     return one if measured is None else replace(measured, source=one.source, tool=one.tool, output=_uploaded(measured))
 
 
-def _kept(one: MeasuringStep) -> str:
+def _kept(step: MeasuringStep) -> str:
     """The file that the command writes by its options, else the file that the job uploads."""
     told = re.search(
-        r"\s(?:-o|--out(?:put)?(?:-(?:json|file))?)[= ]['\"]?([\w./-]+\.(?:json|txt|csv|xml))", one.command
+        r"\s(?:-o|--out(?:put)?(?:-(?:json|file))?)[= ]['\"]?([\w./-]+\.(?:json|txt|csv|xml))", step.command
     )
-    return told[1] if told else _uploaded(one)
+    return told[1] if told else _uploaded(step)
 
 
 def _uploaded(one: MeasuringStep) -> str:
@@ -207,14 +207,14 @@ def _writers(job: WorkflowJob, end: int, output: str) -> list[int]:
 
 
 def _suggestion(those: list[MeasuringStep], repository: Repository) -> Suggestion:
-    ordered = sorted(those, key=lambda one: one.position)
+    ordered = sorted(those, key=lambda step: step.position)
     first = ordered[0]
     done = preparation_of(first.job, first.position)
-    commands = [_native(one, done, repository) for one in ordered]
+    commands = [_native(step, done, repository) for step in ordered]
     rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
-    done.unknown += [name for one in ordered if one.source not in rewritten for name in one.step.unknown]
+    done.unknown += [name for step in ordered if step.source not in rewritten for name in step.step.unknown]
     # What `bencher run` is given concerns its project, not the command.
-    done.lacks += [name for one in ordered if one.source not in (*rewritten, "Bencher") for name in one.step.lacks]
+    done.lacks += [name for step in ordered if step.source not in (*rewritten, "Bencher") for name in step.step.lacks]
     done.build += [
         placed(part, _within(one, done))
         for command, one in zip(commands, ordered, strict=True)
@@ -228,7 +228,7 @@ def _suggestion(those: list[MeasuringStep], repository: Repository) -> Suggestio
     is_tried = any(command.is_tried for command in commands)
     notes += [TRIED_NOTE] * is_tried
     if customs:
-        files = ", ".join(one.output for one in customs)
+        files = ", ".join(custom.output for custom in customs)
         notes.append(f"which way is good does not stand in {files}: state `direction` in the configuration")
     return Suggestion(
         tool=first.source,
@@ -266,8 +266,8 @@ def _ways(commands: list[BenchmarkCommand]) -> Iterator[list[BenchmarkCommand]]:
     yield [replace(command, is_timed=is_timed) for command, is_timed in zip(commands, plain, strict=True)]
 
 
-def _within(one: MeasuringStep, done: Preparation) -> WorkflowStep:
-    return replace(one.step, environment={**done.variables, **one.step.environment})
+def _within(step: MeasuringStep, done: Preparation) -> WorkflowStep:
+    return replace(step.step, environment={**done.variables, **step.step.environment})
 
 
 def _run(those: list[MeasuringStep], commands: list[BenchmarkCommand], done: Preparation) -> str:
@@ -286,8 +286,10 @@ def _run(those: list[MeasuringStep], commands: list[BenchmarkCommand], done: Pre
 def _needs_folder(those: list[MeasuringStep], commands: list[BenchmarkCommand]) -> bool:
     """Whether each writes its own results; commands that print, or fill one folder, write one result together."""
     afters = {command.after for command in commands}
-    outputs = {one.output for one in those if one.source == GAB}
-    return len(those) > 1 and (len(afters) > 1 or len(outputs) > 1 or any(OUTPUT_FILE in one.text for one in commands))
+    outputs = {step.output for step in those if step.source == GAB}
+    return len(those) > 1 and (
+        len(afters) > 1 or len(outputs) > 1 or any(OUTPUT_FILE in command.text for command in commands)
+    )
 
 
 def _joined(parts: Iterable[str]) -> str:
@@ -300,17 +302,17 @@ def _launched(command: str, launcher: str) -> str:
     return f"{launcher} sh -e -c {shlex.quote(command)}" if launcher and command else command
 
 
-def _native(one: MeasuringStep, done: Preparation, repository: Repository) -> BenchmarkCommand:
-    text = "\n".join(one.step.variants) if one.step.variants and one.source != "Bencher" else one.command
-    if one.source == "asv":
+def _native(step: MeasuringStep, done: Preparation, repository: Repository) -> BenchmarkCommand:
+    text = "\n".join(step.step.variants) if step.step.variants and step.source != "Bencher" else step.command
+    if step.source == "asv":
         # The place of its files is in variables.
-        own = dict(re.findall(r"""(?m)^\s*(?:export\s+)?(\w+)=["']?([^"'\n]*)""", one.step.run))
-        texts = {**one.step.environment, **own}
+        own = dict(re.findall(r"""(?m)^\s*(?:export\s+)?(\w+)=["']?([^"'\n]*)""", step.step.run))
+        texts = {**step.step.environment, **own}
         text = re.sub(r"\$\{?(\w+)\}?", lambda match: texts.get(match[1], match[0]), text)
     inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
     builds = (*done.builds, *inside) if "codspeed run" in text else ()
     command = BenchmarkCommand(
-        text=text, output=one.output, folder=one.step.folder, builds=builds, is_stored=bool(one.tool or done.servers)
+        text=text, output=step.output, folder=step.step.folder, builds=builds, is_stored=bool(step.tool or done.servers)
     )
     return native(command, repository)
 
@@ -319,7 +321,7 @@ def _lost(those: list[MeasuringStep], done: Preparation) -> Iterator[str]:
     """The parts of a job that are not carried over."""
     job = those[0].job
     for key, values in job.others.items():
-        if f"matrix.{key}" not in {*done.matrix_keys, *(one.step.matrix_key for one in those)}:
+        if f"matrix.{key}" not in {*done.matrix_keys, *(step.step.matrix_key for step in those)}:
             yield f"of the matrix's `{key}` one value is taken, not: {', '.join(values[:6])}"
     yield from job.notes
     if job.runner and not USUAL_RUNNER.match(job.runner):

@@ -44,18 +44,18 @@ ONE_FILE: Final = re.compile(r"\bgradlew?\b[^\n]*\bjmh\b|-rff[= ]\S*\b[\w-]+\.js
 _RESULT_FILE: Final = re.compile(r":[\w:-]+:jmh\b|-rff[= ]\S+")
 
 
-def fault_of(one: Suggestion) -> str:
+def fault_of(suggestion: Suggestion) -> str:
     """Return the reason to drop it; "" if none is seen."""
-    if one.fault:
-        return one.fault
-    if one.lacks:
-        return f"only GitHub knows {', '.join(f'`{name}`' for name in one.lacks[:3])}, which is empty here"
-    text = f"{one.run}\n{one.place.rpartition(', step ')[2]}"
+    if suggestion.fault:
+        return suggestion.fault
+    if suggestion.lacks:
+        return f"only GitHub knows {', '.join(f'`{name}`' for name in suggestion.lacks[:3])}, which is empty here"
+    text = f"{suggestion.run}\n{suggestion.place.rpartition(', step ')[2]}"
     for pattern, excuse, reason in _COMMAND_FAULTS:
         if (match := re.search(pattern, text)) and not (excuse and re.search(excuse, text)):
             return reason.format(match[0].strip())
-    if TIMER in one.run and (match := CONVERTER.search(one.run)):
+    if TIMER in suggestion.run and (match := CONVERTER.search(suggestion.run)):
         return f"`{match[0]}` converts results; an earlier step measures"
-    lines = [line for line in re.split(r"\n|&&", one.run) if ONE_FILE.search(line)]
+    lines = [line for line in re.split(r"\n|&&", suggestion.run) if ONE_FILE.search(line)]
     files = {match[0] for match in map(_RESULT_FILE.search, lines) if match is not None}
     return f"its {len(lines)} executions overwrite one file" if len(lines) > 1 >= len(files) else ""

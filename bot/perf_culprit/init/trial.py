@@ -320,7 +320,7 @@ def _short_criterion(line: re.Match[str]) -> str:
 def pinned(repository: Repository, choice: Choice) -> Mapping[str, str]:
     """Return the package of each package manager, by the version that package.json or the workflow names."""
     given = [step.get("with") or {} for step in choice.steps if "pnpm/" in str(step["uses"])]
-    named = [("pnpm", str(one["version"])) for one in given if "version" in one]
+    named = [("pnpm", str(manifest["version"])) for manifest in given if "version" in manifest]
     named += re.findall(r'"packageManager":\s*"(pnpm|yarn|bun)@([\w.-]+)', repository.read("package.json"))
     versions = dict(named)
     moved = {"yarn": "@yarnpkg/cli-dist"} if not versions.get("yarn", "1").startswith("1") else {}

@@ -317,7 +317,7 @@ def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[
 def _of_request(name: str, workflow: Mapping[Any, Any]) -> Iterator[WorkflowRemark]:
     events = workflow.get("on", workflow.get(True))
     dispatch = str(events.get("workflow_dispatch") if isinstance(events, dict) else None)
-    lacking = [f"`on.workflow_dispatch.inputs.{one}`" for one in ASKED if f"'{one}'" not in dispatch]
+    lacking = [f"`on.workflow_dispatch.inputs.{name}`" for name in ASKED if f"'{name}'" not in dispatch]
     if "inputs.request" not in str(workflow.get("run-name")):
         lacking.append("`run-name: ${{ inputs.request }}`")
     if lacking:

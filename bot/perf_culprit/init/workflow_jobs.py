@@ -142,7 +142,7 @@ def _jobs(
             runner=_resolved(_plain(about.get("runs-on", "")), resolvable)[0],
             # The job that runs foreign code gets no secrets and has no matrix.
             services={} if "${{" in str(about.get("services")) else _mapping(about.get("services")),
-            others={key: [_plain(one) for one in rest] for key, rest in others.items()},
+            others={key: [_plain(row) for row in rest] for key, rest in others.items()},
             notes=tuple(_notes(about)),
         )
 
@@ -155,9 +155,9 @@ def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> It
             list(_of_action(uses, _mapping(step.get("with")), repository)) if uses.startswith("./") and depth else []
         )
         inner = list(_inlined(inner, repository, depth - 1)) if inner else inner
-        if any(measuring_tool(str(one.get("run", ""))) for one in inner if isinstance(one, dict)):
+        if any(measuring_tool(str(step.get("run", ""))) for step in inner if isinstance(step, dict)):
             about = {key: step[key] for key in ("if", "env") if key in step}
-            yield from ({**about, **one} for one in inner if isinstance(one, dict))
+            yield from ({**about, **step} for step in inner if isinstance(step, dict))
         else:
             yield step
 
@@ -207,16 +207,16 @@ def _notes(about: Mapping[str, Any]) -> Iterator[str]:
 def _matrix(matrix: Any) -> tuple[dict[str, str], dict[str, list[Any]]]:
     """Return `matrix.NAME` values of the first combination, preferably on Linux, and the other values."""
     lists = {key: _list(value) for key, value in _mapping(matrix).items() if key not in ("include", "exclude")}
-    lists = {key: [one for one in value if "${{" not in str(one)] for key, value in lists.items()}
+    lists = {key: [choice for choice in value if "${{" not in str(choice)] for key, value in lists.items()}
     includes = [entry for entry in _list(_mapping(matrix).get("include")) if isinstance(entry, dict)]
     chosen: dict[str, Any] = {key: _on_linux(value) for key, value in lists.items() if value}
-    others = {key: [one for one in value if one is not chosen[key]] for key, value in lists.items() if value}
+    others = {key: [choice for choice in value if choice is not chosen[key]] for key, value in lists.items() if value}
     if not chosen and includes:
         chosen = dict(_on_linux(includes))
-        others = {"include": [entry for entry in includes if entry != chosen]}
-    for entry in includes:
-        if all(chosen.get(key, value) == value for key, value in entry.items()):
-            chosen |= entry
+        others = {"include": [include for include in includes if include != chosen]}
+    for include in includes:
+        if all(chosen.get(key, value) == value for key, value in include.items()):
+            chosen |= include
     return dict(_flat("matrix", chosen)), {key: rest for key, rest in others.items() if rest}
 
 
@@ -352,14 +352,14 @@ def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list
     rest = [one for one in others[key] if not OTHER_SYSTEMS.search(_plain(one))]
     each = [
         values,
-        *({**values, **dict(_flat("matrix" if key == "include" else f"matrix.{key}", one))} for one in rest),
+        *({**values, **dict(_flat("matrix" if key == "include" else f"matrix.{key}", row))} for row in rest),
     ]
-    return f"matrix.{key}", tuple(dict.fromkeys(_resolved(command, one)[0].strip() for one in each))
+    return f"matrix.{key}", tuple(dict.fromkeys(_resolved(command, row)[0].strip() for row in each))
 
 
 def _keys(key: str, values: list[Any]) -> Iterator[str]:
     """The names of a matrix key in expressions; entries of `include` have names of their own."""
-    yield from (re.escape(name) for one in values for name in one) if key == "include" else [re.escape(key)]
+    yield from (re.escape(name) for value in values for name in value) if key == "include" else [re.escape(key)]
 
 
 def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:

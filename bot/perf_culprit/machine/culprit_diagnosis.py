@@ -89,8 +89,12 @@ def diagnose_culprit(
             say(traced.line)
             sides = traced.profiles()
         comparison = _shown(replace(compare_profiles(*sides, touched=touched), commit=commit))
-        slower = {(one.touched.file, one.touched.name) for one in comparison.suspects if one.touched is not None}
-        changed = tuple(sorted(changed, key=lambda one: (one.path, one.qualified_name) not in slower))
+        slower = {
+            (suspect.touched.file, suspect.touched.name)
+            for suspect in comparison.suspects
+            if suspect.touched is not None
+        }
+        changed = tuple(sorted(changed, key=lambda function: (function.path, function.qualified_name) not in slower))
         return replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], comparison=comparison)
     except BotError as error:
         # Advice may name options of `measure --trace`, which do not apply here.
@@ -103,8 +107,10 @@ def diagnose_culprit(
 
 
 def _changed(touched: Touched) -> tuple[TouchedFunction, ...]:
-    functions = (one for one in touched.functions if one.changes_code and one.scope is Scope.FUNCTION)
-    return tuple(one for one in functions if not is_document_or_test(one.path))
+    functions = (
+        function for function in touched.functions if function.changes_code and function.scope is Scope.FUNCTION
+    )
+    return tuple(function for function in functions if not is_document_or_test(function.path))
 
 
 def _shown(comparison: TreeComparison) -> TreeComparison:
@@ -112,11 +118,11 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
     marks = marked(comparison)
     return replace(
         comparison,
-        services=tuple(_notable(one, marks) for one in comparison.services[:SHOWN_SERVICES]),
+        services=tuple(_notable(service, marks) for service in comparison.services[:SHOWN_SERVICES]),
         suspects=tuple(
-            replace(one, path=one.path[-SHOWN_NAMES:], services=one.services[:SHOWN_SERVICES])
-            for one in comparison.suspects
-            if one.reasons
+            replace(suspect, path=suspect.path[-SHOWN_NAMES:], services=suspect.services[:SHOWN_SERVICES])
+            for suspect in comparison.suspects
+            if suspect.reasons
         )[:SHOWN_SUSPECTS],
         impacted=comparison.impacted[:SHOWN_SERVICES],
         added_methods=comparison.added_methods[:SHOWN_NAMES],

@@ -119,7 +119,7 @@ def trace_commits(
         traces[name] = traced(name, follow, is_sampled=traces[baseline].is_sampled if traces else None)
         if traces[name].is_partial:
             say(f"trace {name}: {plan.budget_s:.0f} s end above the last level; stacks are sampled instead")
-            return {one: traced(one, frozenset(), is_sampled=True) for one in commits}
+            return {commit: traced(commit, frozenset(), is_sampled=True) for commit in commits}
     if traces[baseline].is_sampled:
         return traces
     everything = descended_paths(map(as_profile, traces.values()))

@@ -115,8 +115,10 @@ def trace_revisions(
 
 def means_of(command: str, tool: str) -> Means | None:
     """Return the means for the language of the tool, or else of the command's words, or None if both tell nothing."""
-    by_tool = (one for one in MEANS if tool in one.tools)
-    by_words = (one for one in MEANS if one.words and re.search(rf"(?<![\w.-])(?:{one.words})(?![\w-])", command))
+    by_tool = (means for means in MEANS if tool in means.tools)
+    by_words = (
+        means for means in MEANS if means.words and re.search(rf"(?<![\w.-])(?:{means.words})(?![\w-])", command)
+    )
     return next(by_tool, None) or next(by_words, None)
 
 

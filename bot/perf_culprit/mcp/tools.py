@@ -316,7 +316,7 @@ class Reading:
             return answer({"comment": "\n\n".join(texts).splitlines()}, page="comment", offset=offset)
         document = await self._report(path)
         if verdict is not None:
-            document["findings"] = [one for one in document["findings"] if one["verdict"] == verdict]
+            document["findings"] = [finding for finding in document["findings"] if finding["verdict"] == verdict]
         return answer(document, page="findings", offset=offset, form="report-v2")
 
     async def why(
@@ -329,13 +329,15 @@ class Reading:
         """
         document = await self._report(path)
         findings = [
-            one
-            for one in document["findings"]
+            finding
+            for finding in document["findings"]
             # Compare the names that other answers show.
-            if _harmless(one["benchmark"]) == benchmark and metric in (None, _harmless(one["metric"]))
+            if _harmless(finding["benchmark"]) == benchmark and metric in (None, _harmless(finding["metric"]))
         ]
         if not findings:
-            names = sorted({one["benchmark"] if metric is None else one["metric"] for one in document["findings"]})
+            names = sorted(
+                {finding["benchmark"] if metric is None else finding["metric"] for finding in document["findings"]}
+            )
             raise UsageError(
                 f"the report has no {benchmark if metric is None else f'{benchmark} ({metric})'}",
                 place=path,

@@ -28,7 +28,8 @@ _HASH_DIGITS: Final = 16
 def with_versions(run: Run, repository: Path, commit: str) -> Run:
     """Add versions to the benchmarks without one whose functions are found."""
     marked = (
-        one if one.version else replace(one, version=_version(repository, commit, one.name)) for one in run.benchmarks
+        benchmark if benchmark.version else replace(benchmark, version=_version(repository, commit, benchmark.name))
+        for benchmark in run.benchmarks
     )
     return replace(run, benchmarks=tuple(marked))
 
@@ -42,7 +43,7 @@ def _version(repository: Path, commit: str, name: str) -> str | None:
     parts = {key: re.escape(part) for key, part in match.groupdict().items()}
     begins = re.compile(r"[ \t]*" + definition.format(**parts))
     texts = _texts(repository, commit, files.format(**parts))
-    code = "\n\n".join(one for text in texts for one in _definitions(text.splitlines(), begins))
+    code = "\n\n".join(definition for text in texts for definition in _definitions(text.splitlines(), begins))
     return hashlib.sha256(code.encode(errors="replace")).hexdigest()[:_HASH_DIGITS] if code else None
 
 

@@ -146,26 +146,26 @@ class Cargo(Graph):
             home = deepest(command.folder, self._manifests)
             is_one = home in self._crates and not whole and _inside(root, data["workspace_root"]) != home
             ids = data["workspace_members" if whole else "workspace_default_members"]
-            named = [one["name"] for one in data["packages"] if one["id"] in ids]
+            named = [package["name"] for package in data["packages"] if package["id"] in ids]
             named = [self._crates[home]["name"]] if home is not None and is_one else named
         if not set(named) <= self._named.keys():
             raise UnknownError("the cargo command names crates that are not here")
         meant = {one for name in named for one in self._named[name]}
-        return {one for one in meant if not can_choose or words[0] == "build" or self._has_benchmarks(one)}
+        return {package for package in meant if not can_choose or words[0] == "build" or self._has_benchmarks(package)}
 
     def _has_benchmarks(self, package: str) -> bool:
         kinds = {kind for target in self._crates[package]["targets"] for kind in target["kind"]}
-        return "bench" in kinds or any("#[bench]" in one.text for one in self.sources(package, is_start=True))
+        return "bench" in kinds or any("#[bench]" in source.text for source in self.sources(package, is_start=True))
 
     def uses(self, package: str, *, is_start: bool) -> Iterator[str]:
         yield from self._everywhere
         if package not in self._crates:
             self._crate(package)
-        for one in self._crates[package]["dependencies"]:
-            if one["kind"] == "dev" and not is_start:
+        for dependency in self._crates[package]["dependencies"]:
+            if dependency["kind"] == "dev" and not is_start:
                 continue
-            yield from self._named.get(one["name"], ())
-            at = _inside(self._crates[package]["root"], one["path"]) if one.get("path") else None
+            yield from self._named.get(dependency["name"], ())
+            at = _inside(self._crates[package]["root"], dependency["path"]) if dependency.get("path") else None
             if at is not None:
                 yield self._crate(at)
         for target in self._crates[package]["targets"]:
@@ -338,7 +338,7 @@ class Go(Graph):
         return [path for path in ours if package in self.owners(path) and path.endswith((".go", ".s", ".c", ".h"))]
 
     def described(self, used: set[str]) -> str:
-        return super().described({self._folders[one] for one in used & self._folders.keys()})
+        return super().described({self._folders[package] for package in used & self._folders.keys()})
 
     def is_starting(self, package: str, *, is_start: bool) -> bool:
         node = self._nodes[package]

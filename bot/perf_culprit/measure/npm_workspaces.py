@@ -78,7 +78,7 @@ class Npm(Graph):
             self._manifests[at] = data = json.loads(text)
             names = [data["name"]] if isinstance(data.get("name"), str) else []
             programs = data.get("bin", {})
-            names += [one.rpartition("/")[2] for one in names] if isinstance(programs, str) else list(programs)
+            names += [name.rpartition("/")[2] for name in names] if isinstance(programs, str) else list(programs)
             for name in names if at else ():  # nothing installs the root
                 self._named.setdefault(name, set()).add(at)
         self._started: dict[str, set[str]] = {"": set()}  # words of commands, by where they may be scripts
@@ -96,7 +96,7 @@ class Npm(Graph):
         values = [self._plain(word) for word in command.words[1:]]
         places = {place for value in values if (place := join_path(command.folder, value)) != command.folder}
         inside = (path for path in self.files.blobs if any(is_inside(path, place) for place in places))
-        named = {one for path in inside for one in self.owners(path)} & self._manifests.keys()
+        named = {owner for path in inside for owner in self.owners(path)} & self._manifests.keys()
         named |= {one for value in values for one in self._named.get(value, ())}
         named = named or {deepest(command.folder, self._manifests) or ""}
         if "" in named and self._manifests.keys() != {""}:
@@ -224,7 +224,7 @@ class Npm(Graph):
                 text = text.partition("\npackages:")[2] or text
                 text = "\n".join(block for block in text.split("\n\n") if "@workspace:" not in block.partition("\n")[0])
             words = set(map(_without_version, re.findall(r"[\w@./-]+", text)))
-            yield from (at for one in words & self._named.keys() for at in self._named[one])
+            yield from (at for word in words & self._named.keys() for at in self._named[word])
 
     def owners(self, path: str) -> Iterable[str]:
         at = deepest(path, self._manifests)

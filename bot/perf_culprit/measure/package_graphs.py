@@ -164,7 +164,7 @@ class Source:
 
     def _names_above(self, path: str) -> bool:
         """Whether a quoted path ends with a folder in which the file is."""
-        return any(re.search(rf"""['"`/]{re.escape(one)}/?['"`]""", self.code) for one in path.split("/")[:-1])
+        return any(re.search(rf"""['"`/]{re.escape(part)}/?['"`]""", self.code) for part in path.split("/")[:-1])
 
     def may_list(self, path: str) -> bool:
         """Return whether the files that it finds in folders can include this one, by the endings that it looks for."""
@@ -252,7 +252,7 @@ class Graph:
 
     def is_starting(self, package: str, *, is_start: bool) -> bool:
         """Return whether the package starts programs."""
-        return any(self.has(self.programs, one) for one in self.sources(package, is_start=is_start))
+        return any(self.has(self.programs, source) for source in self.sources(package, is_start=is_start))
 
     def used(self, start: str) -> frozenset[str]:
         used, waiting = {start}, [start]
@@ -323,7 +323,7 @@ class MeasuredPackage:
     @cached_property
     def _unclear(self) -> str | None:
         """The file with which a package that starts programs may start code of this repository."""
-        if not any(self.graph.is_starting(one, is_start=one == self.package) for one in sorted(self.used)):
+        if not any(self.graph.is_starting(package, is_start=package == self.package) for package in sorted(self.used)):
             return None
         for source in self._texts[1:]:
             if all(self.graph.has(pattern, source) for pattern in self.graph.runners) or self._names_script(source):

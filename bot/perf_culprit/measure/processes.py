@@ -338,12 +338,12 @@ def end_orphans(folder: Path) -> None:
 def _orphans(folder: Path) -> list[int]:
     """Return the other processes whose folder, or an argument, is inside the folder."""
     orphans = []
-    for entry in Path("/proc").glob("[0-9]*"):
+    for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            words = (entry / "cmdline").read_bytes().split(b"\0")
+            words = (path / "cmdline").read_bytes().split(b"\0")
             is_named = any(word.startswith(os.fsencode(folder) + b"/") for word in words)
-            if is_named or (entry / "cwd").readlink().is_relative_to(folder):
-                orphans.append(int(entry.name))
+            if is_named or (path / "cwd").readlink().is_relative_to(folder):
+                orphans.append(int(path.name))
     return [orphan for orphan in orphans if orphan != os.getpid()]
 
 

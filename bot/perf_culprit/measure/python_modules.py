@@ -64,7 +64,7 @@ class Python(Graph):
         """The modules that a file, a folder or a dotted name on a command line means."""
         place = join_path(folder, name)
         if name and place:
-            yield from (one for one in self.files.blobs if one.endswith(".py") and is_inside(one, place))
+            yield from (blob for blob in self.files.blobs if blob.endswith(".py") and is_inside(blob, place))
         yield from self._loaded(name)
         yield from self._loaded(f"{name}.__main__")
 
@@ -88,7 +88,7 @@ class Python(Graph):
             system = tomllib.loads(text).get("build-system", {})
             for folder in system.get("backend-path", ()):
                 yield from (
-                    one for one in self.files.blobs if one.endswith(".py") and is_inside(one, join_path(at, folder))
+                    blob for blob in self.files.blobs if blob.endswith(".py") and is_inside(blob, join_path(at, folder))
                 )
 
     def _plugins(self) -> Iterator[str]:
@@ -228,7 +228,7 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
         yield (node := waiting.pop())
         match node:
             case ast.Import(names=names):
-                waiting += [one for one in names if one.name != "subprocess" or one.asname]
+                waiting += [name for name in names if name.name != "subprocess" or name.asname]
             case ast.Call(keywords=keywords) if has_sys and (code := _code(node)) is not None:
                 waiting += keywords
                 yield from ast.walk(ast.parse(code))
@@ -245,9 +245,9 @@ def _is_search_path(node: ast.AST) -> bool:
         case ast.Attribute(value=owner, attr="path"):
             return _identifier(owner) == "sys"
         case ast.ImportFrom(module="sys", names=names):
-            return any(one.name in ("path", "*") for one in names)
+            return any(name.name in ("path", "*") for name in names)
         case ast.Import(names=names):
-            return any(one.name == "sys" and one.asname for one in names)
+            return any(name.name == "sys" and name.asname for name in names)
         case _:
             return False
 
@@ -303,9 +303,9 @@ def _binds_sys(node: ast.AST) -> bool:
     """Whether `sys` may be something else than the module."""
     match node:
         case ast.Import(names=names):
-            return any(one.asname == "sys" for one in names)
+            return any(name.asname == "sys" for name in names)
         case ast.ImportFrom(names=names):
-            return any((one.asname or one.name) in ("sys", "*") for one in names)
+            return any((name.asname or name.name) in ("sys", "*") for name in names)
         case ast.alias():
             return False
         case ast.Name(id=name, ctx=ctx):
@@ -399,7 +399,7 @@ def _is_unclear(node: ast.AST, *, has_paths: bool) -> bool:
         case ast.alias(name=name, asname=other):
             is_unclear = name == "sh" or (other is not None and name in _IMPORTING | _FINDING | {"os", "builtins"})
         case ast.ImportFrom(module="os", names=imported):
-            is_unclear = bool({one.name for one in imported} & {"system", "walk", "*"})
+            is_unclear = bool({module.name for module in imported} & {"system", "walk", "*"})
         case ast.Constant(value=str(text)):
             is_unclear = text in _UNCLEAR_TEXTS or text.endswith((".executable", ".sys"))
         case _:
@@ -435,10 +435,10 @@ def _argument(call: ast.Call) -> str:
 def _imported(node: ast.AST, path: str) -> Iterator[str]:
     match node:
         case ast.Import(names=names):
-            yield from (one.name for one in names)
+            yield from (name.name for name in names)
         case ast.ImportFrom(module=module, names=names, level=level):
             above = posixpath.dirname(path).split("/")
             package = above[: len(above) - level + 1] if level else []
-            yield from (".".join(filter(None, [*package, module, one.name])) for one in names)
+            yield from (".".join(filter(None, [*package, module, name.name])) for name in names)
         case _:
             return

@@ -104,12 +104,12 @@ class Commands:
         """The quantities in `also` that an execution gives as a by-product; a counted execution gives none."""
         is_timed = self.count is None
         free = (Count.PEAK_MEMORY, Count.CPU_TIME)
-        return tuple(one for one in self.also if is_timed and (one in free or one.startswith(SIZE)))
+        return tuple(quantity for quantity in self.also if is_timed and (quantity in free or quantity.startswith(SIZE)))
 
     @property
     def apart(self) -> tuple[str, ...]:
         """The quantities in `also` that need their own executions or builds."""
-        return tuple(one for one in self.also if one not in self.beside)
+        return tuple(quantity for quantity in self.also if quantity not in self.beside)
 
 
 def on_runner(environ: Mapping[str, str]) -> bool:

@@ -271,7 +271,7 @@ class Workplace:
         tree, folder = self._trees.of(commit), self._next_folder()
         if quantity == Count.CPU_TIME:
             self._runner.run_other(self.commands.run, tree, commit, folder, variables=variables)
-            return taken(quantity, sum(one.cpu_seconds for one in self._runner.executions))
+            return taken(quantity, sum(execution.cpu_seconds for execution in self._runner.executions))
         if quantity == FAILURES:
             return self._runner.outcome(tree, commit, folder, variables or {})
         return self._runner.counted(quantity, tree, commit, folder, variables or {})

@@ -83,7 +83,7 @@ def choose_metric(
             place="--metric",
             next_step="choose another metric, or name the format with --tool",
         )
-    key = max(changes, key=lambda one: abs(changes[one]))
+    key = max(changes, key=lambda change: abs(changes[change]))
     if len(both) > 1:
         size = f"{math.expm1(changes[key]):+.1%}" if math.isfinite(changes[key]) else "from or to zero"
         say(
@@ -168,14 +168,16 @@ class WorktreeExecutor:
         for commit in job.commits:
             run = None if commit in failures else self._attempt(commit, failures)
             if run is not None:
-                benchmark = next((entry for entry in run.benchmarks if entry.key == self._key), None)
+                benchmark = next((benchmark for benchmark in run.benchmarks if benchmark.key == self._key), None)
                 if benchmark is None:
                     failures[commit] = Failure(kind=FailureKind.MISSING, message=missing_message(run, self._key))
                 else:
                     samples[commit] = benchmark.samples or (benchmark.value,)
                     self.metric = benchmark.metric
                 if self._followed:
-                    medians = {entry.key: median(entry.samples or (entry.value,)) for entry in run.benchmarks}
+                    medians = {
+                        benchmark.key: median(benchmark.samples or (benchmark.value,)) for benchmark in run.benchmarks
+                    }
                     beside[commit] = tuple(medians.get(key) for key in self._followed)
         return RoundResult(samples=samples, failures=failures, followed=beside)
 

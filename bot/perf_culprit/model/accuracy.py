@@ -104,7 +104,7 @@ class DetectorAudit:
     @property
     def detectable_effect(self) -> float | None:
         """The smallest injected change that was suspected in 90% of the trials."""
-        return next((one.effect for one in self.power if one.suspected >= _POWER), None)
+        return next((power.effect for power in self.power if power.suspected >= _POWER), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,4 +257,4 @@ class Qualification:
     @property
     def sees_usual(self) -> bool:
         """Whether the usual planted change is suspected in nine of ten trials."""
-        return any(one.typical is not None and one.typical <= USUAL_CHANGE for one in self.seen)
+        return any(benchmark.typical is not None and benchmark.typical <= USUAL_CHANGE for benchmark in self.seen)

@@ -168,7 +168,7 @@ def job_of(request: BisectRequest, job: str, *, place: str) -> BisectJob:
     for entry in request.jobs:
         if entry.id == job:
             return entry
-    names = ", ".join(entry.id for entry in request.jobs)
+    names = ", ".join(job.id for job in request.jobs)
     raise DataError(f"asks for no job {job!r}", place=place, next_step=f"use one of: {names}")
 
 
@@ -343,15 +343,16 @@ def encode_bisection(
     named = {
         "culprits": tuple(
             NamedCulprit(
-                **structs.asdict(one),
-                subject=subject(one.commit),
-                updates=report.updates.get(one.commit, ()),
-                executed=report.executed.get(one.commit, ()),
+                **structs.asdict(culprit),
+                subject=subject(culprit.commit),
+                updates=report.updates.get(culprit.commit, ()),
+                executed=report.executed.get(culprit.commit, ()),
             )
-            for one in report.outcome.culprits
+            for culprit in report.outcome.culprits
         ),
         "suspects": tuple(
-            NamedSuspect(**structs.asdict(one), subject=subject(one.commit)) for one in report.outcome.suspects
+            NamedSuspect(**structs.asdict(suspect), subject=subject(suspect.commit))
+            for suspect in report.outcome.suspects
         ),
     }
     file = BisectionFile(
@@ -365,7 +366,9 @@ def encode_bisection(
         unit=report.metric.unit,
         direction=report.metric.direction,
         candidates=len(report.commit_range.commits),
-        measured=tuple(NamedCommit(**structs.asdict(one), subject=subject(one.commit)) for one in report.measured),
+        measured=tuple(
+            NamedCommit(**structs.asdict(commit), subject=subject(commit.commit)) for commit in report.measured
+        ),
         engine=report.settings.engine,
         seed=report.settings.seed,
         command=report.command,

@@ -330,7 +330,9 @@ class MethodCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def bounded(self) -> "MethodCosts":
-        suspects = (structs.replace(one, services=one.services[:MOST_COSTS]) for one in self.suspects[:MOST_COSTS])
+        suspects = (
+            structs.replace(suspect, services=suspect.services[:MOST_COSTS]) for suspect in self.suspects[:MOST_COSTS]
+        )
         return structs.replace(self, suspects=tuple(suspects))
 
 

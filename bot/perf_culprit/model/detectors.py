@@ -36,13 +36,15 @@ DECLARED: Final = (
     DeclaredDetector(name="change_point", of_benchmarks=True, scale=Scale.STRENGTH),
     DeclaredDetector(name="rule_ensemble", of_counters=True, scale=Scale.VOTES),
 )
-BENCHMARK_DETECTORS: Final = tuple(one.name for one in DECLARED if one.of_benchmarks)
-COUNTER_DETECTORS: Final = tuple(one.name for one in DECLARED if one.of_counters)
+BENCHMARK_DETECTORS: Final = tuple(detector.name for detector in DECLARED if detector.of_benchmarks)
+COUNTER_DETECTORS: Final = tuple(detector.name for detector in DECLARED if detector.of_counters)
 # These stand for themselves: the small print does not name them.
 DEFAULT_DETECTOR: Final = BENCHMARK_DETECTORS[0]
 DEFAULT_COUNTER_DETECTOR: Final = COUNTER_DETECTORS[0]
-BY_SAMPLE_DETECTORS: Final = tuple(one.name for one in DECLARED if one.by_sample)
-SCALES: Final[Mapping[str, Scale]] = {one.name: one.scale for one in DECLARED if one.scale is not None}
+BY_SAMPLE_DETECTORS: Final = tuple(detector.name for detector in DECLARED if detector.by_sample)
+SCALES: Final[Mapping[str, Scale]] = {
+    detector.name: detector.scale for detector in DECLARED if detector.scale is not None
+}
 
 
 def detector_page(name: str) -> str:

@@ -82,14 +82,14 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def keys(self) -> frozenset[MetricKey]:
         """The metrics that the search answers for."""
-        return frozenset(entry.key for entry in self.metrics) - self.left
+        return frozenset(metric.key for metric in self.metrics) - self.left
 
     @property
     def followed(self) -> tuple[MetricKey, ...]:
         """The further metrics to measure, limited to the space in a dispatch."""
         keys: list[MetricKey] = []
         room = FOLLOWED_CHARACTERS
-        for key in (*(entry.key for entry in self.metrics[1:]), *self.beside)[:MOST_FOLLOWED]:
+        for key in (*(metric.key for metric in self.metrics[1:]), *self.beside)[:MOST_FOLLOWED]:
             room -= len(key.benchmark) + len(key.metric)
             if room < 0:
                 break
@@ -238,14 +238,14 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def open_dispatch(self) -> Dispatch | None:
         """The open dispatch; there is at most one."""
-        return next((entry for entry in self.dispatches if not entry.closed), None)
+        return next((dispatch for dispatch in self.dispatches if not dispatch.closed), None)
 
     def objected(self, objection: Objection) -> Reason:
         """Return the objection, with the head of the request."""
         return because(objection, head=None if self.head is None else self.head[:SHOWN_HEAD])
 
     def with_dispatch(self, changed: Dispatch) -> "Bisection":
-        dispatches = tuple(changed if entry.id == changed.id else entry for entry in self.dispatches)
+        dispatches = tuple(changed if dispatch.id == changed.id else dispatch for dispatch in self.dispatches)
         return structs.replace(self, dispatches=dispatches)
 
 

@@ -381,17 +381,17 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[TradedChange, ...]:
     """Return the regressions of `benchmark` (None: of all) and the improvements at the same commit, largest first."""
     sides: dict[bool, list[TradedChange]] = {False: [], True: []}
-    for one in findings:
-        is_better = one.verdict is Verdict.IMPROVEMENT
-        is_worse = one.verdict is Verdict.REGRESSION or one.looks_worse or one.accepted is not None
-        covered = benchmark in (None, one.key.benchmark, one.key.full_name)
-        if one.baseline and one.target and (is_better or (is_worse and covered)):
+    for finding in findings:
+        is_better = finding.verdict is Verdict.IMPROVEMENT
+        is_worse = finding.verdict is Verdict.REGRESSION or finding.looks_worse or finding.accepted is not None
+        covered = benchmark in (None, finding.key.benchmark, finding.key.full_name)
+        if finding.baseline and finding.target and (is_better or (is_worse and covered)):
             change = TradedChange(
-                benchmark=one.key.benchmark,
-                metric=one.key.metric,
-                unit=one.unit,
-                before=one.baseline.value,
-                after=one.target.value,
+                benchmark=finding.key.benchmark,
+                metric=finding.key.metric,
+                unit=finding.unit,
+                before=finding.baseline.value,
+                after=finding.target.value,
                 is_better=is_better,
             )
             sides[is_better].append(change)

@@ -57,7 +57,7 @@ def _head(data: bytes) -> _Head:
 
 def format_of(kind: type[msgspec.Struct]) -> tuple[str, int]:
     """Return the format of a file's type, and the version that is written."""
-    (version,) = (one.default_factory() for one in structs.fields(kind) if one.name == "version")
+    (version,) = (field.default_factory() for field in structs.fields(kind) if field.name == "version")
     return str(kind.__struct_config__.tag), version
 
 

@@ -18,7 +18,7 @@ _SLOW: Final = (NodeState.SLOWER, NodeState.ADDED)
 
 def shown_suspects(comparison: TreeComparison) -> tuple[ComparedSuspect, ...]:
     """Return the suspects without methods that are only on the way to one: the tree shows these."""
-    return tuple(one for one in comparison.suspects if one.reasons)
+    return tuple(suspect for suspect in comparison.suspects if suspect.reasons)
 
 
 def marked(comparison: TreeComparison) -> dict[str, int]:

@@ -235,7 +235,7 @@ class TreeComparison(
     @property
     def answer(self) -> Answer:
         """The answer over all services: slower if any is slower, else undecided if any is undecided."""
-        answers = {one.answer for one in self.services}
+        answers = {service.answer for service in self.services}
         if Answer.SLOWER in answers:
             return Answer.SLOWER
         return Answer.UNDECIDED if Answer.UNDECIDED in answers or not answers else Answer.NOT_SLOWER
@@ -407,7 +407,7 @@ def _verifying(report: Report) -> str | None:
     commit = report.diagnosis.commit if report.diagnosis is not None else None
     if commit is None or FULL_HASH.fullmatch(commit) is None:
         return None
-    worse = dict.fromkeys(one.benchmark for one in report.findings if one.verdict is Verdict.REGRESSION)
+    worse = dict.fromkeys(finding.benchmark for finding in report.findings if finding.verdict is Verdict.REGRESSION)
     is_short = 0 < len(worse) <= MOST_VERIFIED and not any(name.startswith("-") for name in worse)
     only = ["--only", *worse] if is_short else []
     command = ["perf-culprit", "verify", "--culprit", commit, "--fix", "HEAD", "--output", "verified", *only]
@@ -415,7 +415,7 @@ def _verifying(report: Report) -> str | None:
 
 
 def _undrawn(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    return tuple(structs.replace(one, drawn=UNSET) if one.drawn else one for one in findings)
+    return tuple(structs.replace(finding, drawn=UNSET) if finding.drawn else finding for finding in findings)
 
 
 def decode_report(data: bytes, *, place: str) -> Report:
@@ -439,7 +439,7 @@ def _told_anew(part: dict[str, Any]) -> dict[str, Any]:
     """Convert the report, or a prediction in it; it is suspected if a finding of an open one looks worse."""
     findings = _each(part, "findings", _finding_of_version_1)
     conclusion = part.get("conclusion")
-    looks_worse = any(one["verdict"] == Verdict.SUSPECTED for one in findings)
+    looks_worse = any(finding["verdict"] == Verdict.SUSPECTED for finding in findings)
     if conclusion == "machine_changed" or (conclusion == Conclusion.INCONCLUSIVE and looks_worse):
         conclusion = Conclusion.SUSPECTED
     return {**part, "conclusion": conclusion, "findings": findings}
@@ -467,9 +467,9 @@ def _kept(value: Any) -> dict[str, Any]:
 
 def _each(part: dict[str, Any], name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
     values = part.get(name, [])
-    if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise msgspec.ValidationError(f"Expected an `array` of `object` - at `$.{name}`")
-    return [change(one) for one in values]
+    return [change(value) for value in values]
 
 
 def encode_tree_comparison(comparison: TreeComparison) -> bytes:

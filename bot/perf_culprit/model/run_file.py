@@ -186,7 +186,9 @@ def _table(stored: StoredTable, place: str) -> CounterTable:
         values[:, index] = np.array(counter.values, dtype=np.float64)
     return CounterTable(
         name=stored.name,
-        metrics=tuple(Metric(name=one.name, unit=one.unit, direction=one.direction) for one in stored.counters),
+        metrics=tuple(
+            Metric(name=counter.name, unit=counter.unit, direction=counter.direction) for counter in stored.counters
+        ),
         times_s=times,
         values=values,
         load=None if stored.load is None else np.array(stored.load, dtype=np.float64),

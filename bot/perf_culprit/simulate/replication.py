@@ -171,15 +171,15 @@ def precise_widths(done: Sequence[Replication], scenario: Scenario) -> list[floa
     """Return the relative half widths of the intervals that must be narrow."""
     chosen = {MetricKey(each.of, each.output) for each in scenario.precise}
     return [
-        math.inf if entry.half_width is None else entry.half_width / (entry.mean or 1.0)
-        for entry in estimates(done)
-        if (entry.output.key in chosen if chosen else entry.output.metric.name == "response time")
+        math.inf if estimate.half_width is None else estimate.half_width / (estimate.mean or 1.0)
+        for estimate in estimates(done)
+        if (estimate.output.key in chosen if chosen else estimate.output.metric.name == "response time")
     ]
 
 
 def estimates(done: Sequence[Replication]) -> tuple[Estimate, ...]:
     """Means over independent replications with Student's interval [Law 2015, 9.4.1]; only of observed outputs."""
-    values = np.stack([one.means for one in done])
+    values = np.stack([replication.means for replication in done])
     counts = np.isfinite(values).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, np.nansum(values, axis=0) / counts, np.nan)
@@ -242,7 +242,7 @@ def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, s
 
 def counter_run(design: Design, scenario: str, done: Sequence[Replication], *, seed: int) -> Run:
     """Return a table per component, link and kind of request: the intervals of all replications, one after another."""
-    series = np.concatenate([one.series for one in done])
+    series = np.concatenate([replication.series for replication in done])
     outputs = done[0].outputs
     tables = []
     for name in dict.fromkeys(output.of for output in outputs):

@@ -56,8 +56,10 @@ class Restarts:
             return run
         regressions = tuple(key for key in run.regressions if not self._forgiven(key, run, position))
         benchmarks = tuple(
-            structs.replace(one, category=None) if one.category and self._forgiven(one.key, run, position) else one
-            for one in run.benchmarks
+            structs.replace(benchmark, category=None)
+            if benchmark.category and self._forgiven(benchmark.key, run, position)
+            else benchmark
+            for benchmark in run.benchmarks
         )
         return structs.replace(run, regressions=regressions, benchmarks=benchmarks)
 
