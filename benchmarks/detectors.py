@@ -18,7 +18,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.limit_verdict import exceeds_threshold
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Judgement
@@ -62,7 +62,7 @@ def alarms(trials: int) -> None:
             rng = np.random.default_rng(scenario[0])
             unchanged = [charted(make, rng, scenario, np.ones(METRICS)) for _ in range(trials)]
             alarmed = sum(any(f.verdict in CHANGES for f in judgement.findings) for judgement in unchanged)
-            outside = sum(is_out_of_control(f) for judgement in unchanged for f in judgement.findings)
+            outside = sum(exceeds_threshold(f) for judgement in unchanged for f in judgement.findings)
             bound = stats.binomtest(alarmed, trials).proportion_ci(0.95).high
             changed = [charted(make, rng, scenario, effects) for _ in range(trials // 2)]
             names = [

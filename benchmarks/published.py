@@ -26,7 +26,7 @@ from perf_culprit.stats.density import idle_boundary, shape_of
 from perf_culprit.stats.discretise import equal_width_scale, three_level_scale
 from perf_culprit.stats.load_scaling import fit_load, fit_quality, scaling_factors
 from perf_culprit.stats.model_votes import bagging_threshold, stacking_weights, votes
-from perf_culprit.stats.order_interval import MINIMUM_SAMPLES, deviation, median_estimate
+from perf_culprit.stats.order_interval import MINIMUM_SAMPLES, median_deviation, median_estimate
 from perf_culprit.stats.power import repetitions_for_half_width
 from perf_culprit.stats.ragged import Ragged
 from perf_culprit.stats.rule_change import confidence_change
@@ -174,7 +174,7 @@ def executions() -> str:
         rng = np.random.default_rng(count)
         before, after = rng.normal(1, 0.05, (20_000, count)), rng.normal(1, 0.05, (20_000, count))
         called = [
-            deviation(median_estimate(_rows(after * factor)), median_estimate(_rows(before))).deviates.mean()
+            median_deviation(median_estimate(_rows(after * factor)), median_estimate(_rows(before))).deviates.mean()
             for factor in (1, 1.2)
         ]
         lines.append(f"{count} executions: equal {called[0]:.2%}, +20% {called[1]:.1%}")

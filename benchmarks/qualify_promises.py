@@ -21,7 +21,7 @@ from perf_culprit.flows.compare import flagged, judge_run
 from perf_culprit.flows.measured_side import paired
 from perf_culprit.flows.seen_in_turn import seen_in_turn
 from perf_culprit.judge.paired_executions import LOOKS
-from perf_culprit.judge.planting import Planting, Sides
+from perf_culprit.judge.planting import Planting, RunPair
 from perf_culprit.judge.trials import DRAWS
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.run import Benchmark, Cost, Run
@@ -32,7 +32,7 @@ MOST_ROUNDS: Final = 7  # which `qualify` takes
 BY_SIDE: Final = ((0, 3), (1, 2))
 
 
-def sides_of(suite: Suite) -> Sides:
+def sides_of(suite: Suite) -> RunPair:
     """Both sides of the rounds that a stretch of executions makes."""
     rounds = suite.samples.shape[1] // 4
     order = [[4 * number + place for number in range(rounds) for place in places] for places in BY_SIDE]

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from perf_culprit.config.policy_settings import RuleEnsembleConfig
 from perf_culprit.judge.counter_pairs import pair_counters
-from perf_culprit.judge.limit_verdict import is_out_of_control
-from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.limit_verdict import exceeds_threshold
+from perf_culprit.judge.rule_ensemble import assess_tables
 from perf_culprit.judge.rule_options import RuleOptions, rule_options
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence
 from perf_culprit.model.run import Run
@@ -53,10 +53,10 @@ def limits(instants: int) -> None:
     evidence = assessed(target, runs, options)
     elapsed_s = time.perf_counter() - start
     peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    total = sum(map(is_out_of_control, evidence[:FAULTS]))
+    total = sum(map(exceeds_threshold, evidence[:FAULTS]))
     print(f"rule ensemble, {COUNTERS:,} counters x {instants:,} instants x {RUNS} runs: {elapsed_s:.1f} s")
     print(f"  peak {peak_gb:.2f} GB; limits 120 s and 4 GB on two cores")
-    print(f"  flagged {sum(map(is_out_of_control, evidence))} counters, {total} of {FAULTS} faults")
+    print(f"  flagged {sum(map(exceeds_threshold, evidence))} counters, {total} of {FAULTS} faults")
     reference_s = counting(runs[0].counters[0].values[:: instants // INTERVALS])
     print(f"  reference, the product that counts all pairs: {reference_s:.2f} s per model")
 
@@ -76,7 +76,7 @@ def alarms(trials: int, options: RuleOptions) -> None:
                     ]
                     values[0][:, 3] *= 1.15
                     target, *baseline = (counter_run(counter_table(entry)) for entry in values)
-                    flags = [is_out_of_control(entry) for entry in assessed(target, baseline, options)]
+                    flags = [exceeds_threshold(entry) for entry in assessed(target, baseline, options)]
                     result += flags.pop(3)
                     false += sum(flags)
                 total = trials * (METRICS - 1)
@@ -89,7 +89,9 @@ def alarms(trials: int, options: RuleOptions) -> None:
 
 
 def assessed(target: Run, runs: Sequence[Run], options: RuleOptions) -> list[Evidence]:
-    return assess(pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables, options)
+    return assess_tables(
+        pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables, options
+    )
 
 
 def main() -> None:

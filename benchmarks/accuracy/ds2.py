@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.web_shop import Shop, expected, mean, precision_recall, shop_run
 from perf_culprit.judge.counter_pairs import pair_counters
-from perf_culprit.judge.limit_verdict import is_out_of_control
-from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.limit_verdict import exceeds_threshold
+from perf_culprit.judge.rule_ensemble import assess_tables
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence
 from perf_culprit.model.run import Run
@@ -38,7 +38,7 @@ REFERENCE = "references of [F11]: precision/recall DS2 1.00/0.52, JPetStore 0.75
 
 def out_of_control(target: Run, runs: list[Run]) -> list[Evidence]:
     tables = pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables
-    return [entry for entry in assess(tables, RuleOptions()) if is_out_of_control(entry)]
+    return [entry for entry in assess_tables(tables, RuleOptions()) if exceeds_threshold(entry)]
 
 
 def violation(flagged: list[Evidence]) -> float:

@@ -12,7 +12,7 @@ from benchmarks.accuracy.web_shop import Shop, mean, shop_run
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.limit_verdict import exceeds_threshold
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence
 from perf_culprit.model.run import Run
 
@@ -37,7 +37,7 @@ def charted(target: Run, runs: list[Run]) -> list[Evidence]:
     """Return the counters out of control, in the order of their violation relative to the threshold."""
     tables = pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables
     evidence = control_chart.DETECTOR.detect_counters(tables, DetectorOptions())
-    return sorted(filter(is_out_of_control, evidence), key=lambda entry: -entry.violation)
+    return sorted(filter(exceeds_threshold, evidence), key=lambda entry: -entry.violation)
 
 
 def main() -> None:

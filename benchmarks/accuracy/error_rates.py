@@ -28,9 +28,9 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import TablePair, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control
+from perf_culprit.judge.limit_verdict import counter_findings, exceeds_threshold
 from perf_culprit.judge.policy import judge
-from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.rule_ensemble import assess_tables
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.detectors import BENCHMARK_DETECTORS
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Finding, Verdict
@@ -126,11 +126,11 @@ def called(tables: tuple[TablePair, ...]) -> tuple[int, int]:
 
 
 def ensemble(options: RuleOptions) -> CounterMethod:
-    return lambda tables: out_of_control(assess(tables, options))
+    return lambda tables: out_of_control(assess_tables(tables, options))
 
 
 def out_of_control(evidence: Sequence[Evidence]) -> tuple[int, int]:
-    return sum(map(is_out_of_control, evidence)), sum(entry.score is not None for entry in evidence)
+    return sum(map(exceeds_threshold, evidence)), sum(entry.score is not None for entry in evidence)
 
 
 COUNTER_METHODS: Mapping[str, CounterMethod] = {

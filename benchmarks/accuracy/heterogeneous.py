@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.web_shop import FULL, Shop, expected, mean, precision_recall, shop_run
 from perf_culprit.judge.counter_pairs import pair_counters
-from perf_culprit.judge.limit_verdict import is_out_of_control
-from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.limit_verdict import exceeds_threshold
+from perf_culprit.judge.rule_ensemble import assess_tables
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.finding import Baseline, BaselineSource
 
@@ -72,7 +72,7 @@ def measured(row: Row, rng: np.random.Generator) -> dict[str, tuple[float, float
     tables = pair_counters(Baseline(runs=runs, source=BaselineSource.HISTORY), target).tables
     wanted = expected(row.target, row.environment)
     return {
-        name: precision_recall({e.key for e in assess(tables, options) if is_out_of_control(e)}, wanted)
+        name: precision_recall({e.key for e in assess_tables(tables, options) if exceeds_threshold(e)}, wanted)
         for name, options in APPROACHES.items()
     }
 

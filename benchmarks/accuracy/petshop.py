@@ -30,9 +30,9 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import TablePair, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control
+from perf_culprit.judge.limit_verdict import counter_findings, exceeds_threshold
 from perf_culprit.judge.one_load import load_findings
-from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.rule_ensemble import assess_tables
 from perf_culprit.judge.rule_models import build_models
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.judge.rule_training import choose_training
@@ -174,7 +174,7 @@ def by_violation(evidence: Sequence[Evidence]) -> Flagged:
     return {
         entry.key.metric: (entry.violation, entry.excess.time_in_violation)
         for entry in evidence
-        if is_out_of_control(entry)
+        if exceeds_threshold(entry)
     }
 
 
@@ -199,7 +199,7 @@ def called(tables: tuple[TablePair, ...]) -> Flagged:
 
 
 def as_shipped(options: RuleOptions) -> Method:
-    return lambda tables: by_violation(assess(tables, options))
+    return lambda tables: by_violation(assess_tables(tables, options))
 
 
 def of_every_row(options: RuleOptions) -> Method:

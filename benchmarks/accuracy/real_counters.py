@@ -24,8 +24,8 @@ from benchmarks.accuracy.petshop import BLOCK_ROWS, HIGH, LOW, cut, half_of, rea
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control
-from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.limit_verdict import counter_findings, exceeds_threshold
+from perf_culprit.judge.rule_ensemble import assess_tables
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
 from perf_culprit.model.run import Run
@@ -77,7 +77,7 @@ def planted(target: Run, counter: int) -> Run:
 
 def judged(target: Run, runs: Sequence[Run]) -> list[Finding]:
     tables = pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables
-    evidence = assess(tables, RuleOptions(), tiers=DetectorOptions().tiers)
+    evidence = assess_tables(tables, RuleOptions(), tiers=DetectorOptions().tiers)
     return counter_findings(tables, evidence, PolicySettings())
 
 
@@ -86,7 +86,7 @@ def row(compared: Sequence[tuple[Run, list[Run]]], rng: np.random.Generator) -> 
     for target, runs in compared:
         findings = judged(target, runs)
         calls = sum(finding.verdict in CHANGES for finding in findings)
-        flagged += sum(map(is_out_of_control, findings))
+        flagged += sum(map(exceeds_threshold, findings))
         called, with_call = called + calls, with_call + bool(calls)
         positive = np.nanmin(target.counters[0].values, axis=0) > 0
         places = [i for i, one in enumerate(findings) if one.score == 0 and positive[i]]

@@ -21,7 +21,7 @@ from tabulate import tabulate
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.model.series import Version
-from perf_culprit.stats.order_interval import deviation, intervals_overlap, median_estimate, median_test
+from perf_culprit.stats.order_interval import intervals_overlap, median_deviation, median_estimate, median_test
 from perf_culprit.stats.ragged import Ragged
 from tests.support.noisy_runs import run_of
 
@@ -69,7 +69,7 @@ def rows(values: Floats) -> Ragged:
 
 
 def two_conditions(after: Floats, before: Floats) -> Booleans:
-    return deviation(median_estimate(rows(after)), median_estimate(rows(before))).deviates
+    return median_deviation(median_estimate(rows(after)), median_estimate(rows(before))).deviates
 
 
 def with_ranks(after: Floats, before: Floats) -> Booleans:

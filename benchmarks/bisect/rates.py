@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.bisect.machine import chain, levels_of, merge_dag
 from perf_culprit.model.bisection import CommitRange, OutcomeKind, SearchSettings
 from perf_culprit.model.count import FAILED, PASSED
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.search import Search
 from perf_culprit.stats.binomial import share_interval
 
@@ -85,7 +85,7 @@ def by_git(rates: tuple[float, float], repetitions: int, seed: int) -> Trial:
     least = np.arange(1, repetitions + 1)
     errors = binom.sf(least - 1, repetitions, rates[0]) + binom.cdf(least - 1, repetitions, rates[1])
     enough = int(least[np.argmin(errors)])
-    generator, reach = np.random.default_rng([seed, 31]), Reach(commit_range)
+    generator, reach = np.random.default_rng([seed, 31]), Descendants(commit_range)
     left, executions = np.ones(reach.size, dtype=np.bool_), 0
     while left.sum() > 1:
         inside = np.rint(reach.slow_mass(left.astype(np.float64))[1:])

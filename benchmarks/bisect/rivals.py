@@ -12,7 +12,7 @@ from scipy.stats import f_oneway, mannwhitneyu
 
 from benchmarks.bisect.machine import Machine
 from perf_culprit.model.bisection import CommitRange
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 
 Floats = npt.NDArray[np.float64]
 Slower = Callable[[Floats, Floats], bool]
@@ -58,7 +58,7 @@ def play_rival(rival: Rival, commit_range: CommitRange, machine: Machine) -> Ans
         level = machine.levels[commit] + machine.offset()
         return np.array([level + next(machine.noise) for _ in range(rival.repetitions)])
 
-    reach = Reach(commit_range)
+    reach = Descendants(commit_range)
     good = job(commit_range.good)
     batches = 1
     if rival.check_ends and not rival.slower(good, job(commit_range.bad)):

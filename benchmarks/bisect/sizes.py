@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.bisect import machine, scales
 from benchmarks.bisect.machine import Machine, chain, levels_of, offsets, play, stream
 from perf_culprit.model.bisection import SearchSettings
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.level_sizes import step_size
 from perf_culprit.search.search import Search
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 
 COMMITS: Final = 64
 APART: Final = 6
@@ -90,7 +90,7 @@ def trial(noise: str, steps: Sequence[float], offset: float, others: float, seed
             offset=offsets(generator, offset),
         ),
     )
-    standing = Standing(searched.state, Reach(commit_range))
+    standing = SearchView(searched.state, Descendants(commit_range))
     covered, widths = [], []
     for culprit in outcome.culprits:
         place = commit_range.commits.index(culprit.commit)

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, merge_dag, offsets, stream
 from perf_culprit.model.bisection import CommitRange, SearchSettings
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.search import Search
 
 LIMIT_S = 0.1
@@ -59,7 +59,7 @@ def whole_search(commit_range: CommitRange, seed: int) -> tuple[Search, list[flo
 def dense_step(search: Search) -> float:
     """Seconds for the plain posterior of one step and the commit nearest to one half, all of it dense."""
     commit_range = search.state.commit_range
-    reach = Reach(commit_range)
+    reach = Descendants(commit_range)
     slow = np.stack([reach.column(commit) for commit in range(reach.size + 1)]).astype(np.float32)
     places = {commit_range.good: 0} | {commit: place + 1 for place, commit in enumerate(commit_range.commits)}
     rows = [(places[commit], np.log(value[0])) for one in search.state.results for commit, value in one.values.items()]
@@ -109,7 +109,7 @@ def report_history() -> None:
     commit_range = cut_range(parse_parents(text), good="1", bad=str(COMMITS))
     cut = time.perf_counter() - started
     started = time.perf_counter()
-    Reach(commit_range).ancestor_counts  # noqa: B018 - its time is what counts
+    Descendants(commit_range).ancestor_counts  # noqa: B018 - its time is what counts
     weighed = time.perf_counter() - started
     print(f"{COMMITS} commits: read and cut {cut:.2f} s, weighed {weighed:.2f} s; limit 1 s together")
     print(f"git rev-list --bisect: {git_seconds():.2f} s")

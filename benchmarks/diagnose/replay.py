@@ -8,7 +8,7 @@ the parent of a published fix, and the base is that fix. Each folder's `pairs.js
 one was not recorded. Right is a changed
 function, or its direct caller in the profile. The sums count pairs whose slower side holds a fifth more, with Wilson's
 intervals of the first and of the first three. With `--vary` the script halves and doubles each constant of the
-diagnosis. It does so with the difference to one of `SURE` and `TOUCHED`.
+diagnosis. It does so with the difference to one of `CONFIDENCE` and `TOUCHED`.
 """
 
 import argparse
@@ -211,7 +211,7 @@ def vary(some: Sequence[Pair]) -> None:
             continue
         cells = []
         for factor in (0.5, 1, 2):
-            varied = 1 - (1 - value) * factor if name in ("SURE", "TOUCHED") else value * factor
+            varied = 1 - (1 - value) * factor if name in ("CONFIDENCE", "TOUCHED") else value * factor
             with constant(name, math.ceil(varied) if isinstance(value, int) else varied):
                 counts = [first([ranked(one, touched=touched) for one in some]) for touched in (False, True)]
                 wrong = sum(map(bool, unchanged(some).values()))

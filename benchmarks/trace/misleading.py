@@ -16,7 +16,7 @@ from types import FrameType
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[2] / "bot"))
 
-from perf_culprit.explain.tracer.call_paths import Scope  # noqa: E402
+from perf_culprit.explain.tracer.call_paths import TracedScope  # noqa: E402
 from perf_culprit.explain.tracer.session import run_trace  # noqa: E402
 
 REPETITIONS = 9
@@ -94,7 +94,7 @@ def _naive_once() -> dict[str, float]:
 
 
 def level_wise() -> dict[str, float]:
-    scope = Scope(str(HERE.parent))
+    scope = TracedScope(str(HERE.parent))
     traced = run_trace(main, repetitions=REPETITIONS, scope=scope, service="main", minimum_share=0.0)
     return {node.method.name.rpartition(".")[2]: min(node.elapsed_ms) for node in traced.nodes}
 

@@ -21,8 +21,8 @@ from benchmarks.truth.recordings import Suite, read_suites, rows_of, stretch_of
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.judge.run_medians import MEDIAN_FACTOR
 from perf_culprit.stats.controls import exonerate
-from perf_culprit.stats.engine import judge
-from perf_culprit.stats.unit_table import Judgement, Tiers, UnitTable, log_change
+from perf_culprit.stats.engine import judge_units
+from perf_culprit.stats.unit_table import Tiers, UnitJudgement, UnitTable, log_change
 
 WAYS: Final = ("3v3", "5v5", "9v1", "6r")
 SIZES: Final = ((3, 1), (3, 2), (14, 1), (14, 2))  # benchmarks and controls
@@ -63,7 +63,7 @@ def counted(suites: Mapping[str, Suite], way: Way, size: int, controls: int, cou
             moved[row, table.is_target] += log_change(change)
             units = replace(table, location=table.location + moved)
             least = np.full(len(is_control), log_change(0.05))
-            before = judge(units, least_change=least, tiers=TIERS)
+            before = judge_units(units, least_change=least, tiers=TIERS)
             after, _ = exonerate(before, units, is_control, least_change=least, tiers=TIERS)
             rows = np.arange(len(is_control)) == row if change else ~is_control
             sides = [_calls(judged, rows, with_suite=not change) for judged in (before, after)]
@@ -95,7 +95,7 @@ def _table(suite: Suite, way: Way) -> UnitTable:
     return UnitTable.of(suite.y, way.is_target, block=block, scatter=np.where(count > 1, scatter, np.nan))
 
 
-def _calls(judged: Judgement, rows: Booleans, *, with_suite: bool) -> tuple[bool, bool]:
+def _calls(judged: UnitJudgement, rows: Booleans, *, with_suite: bool) -> tuple[bool, bool]:
     """Whether any of these is suspected, or proven. A shift of all of an unchanged suite counts as suspected, too."""
     is_warned = bool(judged.is_suspected[rows].any()) or (with_suite and judged.suite.is_suspected)
     return is_warned, bool(judged.is_proven[rows].any())

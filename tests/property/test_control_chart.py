@@ -12,7 +12,7 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.limit_verdict import exceeds_threshold
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Evidence
 from perf_culprit.model.report import Conclusion, decode_report, encode_report
@@ -100,7 +100,7 @@ def test_a_a_alarms_stay_within_the_stated_rate(offsets: tuple[float, float]) ->
         judge(stored(*(made() for _ in range(runs))), made(), settings=PolicySettings()) for _ in range(trials)
     ]
     alarms = sum(judgement.conclusion is Conclusion.REGRESSION for judgement in judgements)
-    outside = np.array([sum(is_out_of_control(f) for f in entry.findings) for entry in judgements])
+    outside = np.array([sum(exceeds_threshold(f) for f in entry.findings) for entry in judgements])
     assert alarms <= stats.binom.ppf(0.99, trials, 1 / runs)
     # Counters of one run are not independent where they share an offset: the mean of the runs' counts is bounded.
     assert outside.mean() <= counters / (runs + 1) + 2.33 * outside.std(ddof=1) / np.sqrt(trials)

@@ -17,7 +17,7 @@ from perf_culprit.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bis
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.search.odds import ODDS_20
-from perf_culprit.search.other_metrics import Block, Place, is_refuted, place_of
+from perf_culprit.search.other_metrics import Block, StepPlace, excludes_step, place_of
 from perf_culprit.stats.steps import BESIDE, FIRST_JUDGED, NEWEST, first_changed, online_alarms
 from perf_culprit.stats.suite_prior import RESOLUTION
 
@@ -106,14 +106,14 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
                 worse_sign=signs[entry.key],
                 convincing=ODDS_20 + log(chances),
             )
-            places_by_key[entry.key] = Steps(is_open=True, is_left=seen in (Place.HERE, Place.ELSEWHERE))
+            places_by_key[entry.key] = Steps(is_open=True, is_left=seen in (StepPlace.HERE, StepPlace.ELSEWHERE))
             continue
         places = {commit: place_of(commit_range, blocks, commit, worse_sign=signs[entry.key]) for commit in culprits}
-        here = frozenset(commit for commit, place in places.items() if place is Place.HERE)
+        here = frozenset(commit for commit, place in places.items() if place is StepPlace.HERE)
         places_by_key[entry.key] = Steps(
             commits=here,
-            is_open=not places or Place.UNKNOWN in places.values(),
-            is_left=bool(places) and not here and Place.ELSEWHERE in places.values(),
+            is_open=not places or StepPlace.UNKNOWN in places.values(),
+            is_left=bool(places) and not here and StepPlace.ELSEWHERE in places.values(),
         )
     return places_by_key
 
@@ -135,7 +135,7 @@ def refutes(bisection: Bisection, metric: AlarmedMetric) -> bool:
     keys = () if bisection.alarm is None else bisection.alarm.followed
     if not bisection.is_done or metric.key not in keys:
         return False
-    return is_refuted(
+    return excludes_step(
         bisection.search.commit_range,
         _blocks(bisection, keys.index(metric.key)),
         worse_sign=metric.metric.direction.worse_sign,
@@ -157,13 +157,13 @@ def _blocks(bisection: Bisection, number: int) -> list[Block]:
 
 AUTOMATIC: Final = "auto-"  # prefix of their ids
 # Most metrics in one search's alarm. Further ones get a later search, which joins its issue.
-MOST_METRICS: Final = 500
+MOST_ALARM_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.
 MARGIN_RUNS: Final = 1
 GATE_MARGIN_RUNS: Final = 2
 # After a search of this level, a further step must have at least this many standard deviations, because any series has
 # a best split.
-CLEAR: Final = 4.0
+CLEAR_ERRORS: Final = 4.0
 # A single slow run may be machine noise. So a second run at that level must confirm it, or a second measurement of the
 # first. Together they must be this many standard errors from the runs before.
 LEAST_WORSE: Final = 2
@@ -325,7 +325,7 @@ def _unsearched(series: _Series, marked: _Marked, searched: Sequence[_Searched],
     for search in sorted(searched, key=lambda search: search.last):
         if step is not None and search.answers(step):
             step = _marked_step(series, marked, rule, start=search.last)
-            if step is not None and step.distance < CLEAR:
+            if step is not None and step.distance < CLEAR_ERRORS:
                 return None
     return step
 
@@ -342,7 +342,7 @@ def _marked_step(series: _Series, marked: _Marked, rule: _Rule, *, start: int) -
     step = _step(series, marked.key, split, rule, last=max(marked.place, series[split][0]), margin=MARGIN_RUNS)
     if step is None or marked.is_confirmed:
         return step
-    is_clear = len(series) - split >= LEAST_WORSE and _errors(step, series, split) >= CLEAR
+    is_clear = len(series) - split >= LEAST_WORSE and _errors(step, series, split) >= CLEAR_ERRORS
     return step if is_clear else None
 
 
@@ -414,7 +414,7 @@ def _joined(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str, every
         good=str(good.commit),
         bad=str(bad.commit),
         alarm=Alarm(
-            metrics=tuple(step.entry for step in ordered[:MOST_METRICS]),
+            metrics=tuple(step.entry for step in ordered[:MOST_ALARM_METRICS]),
             changes=good.environment.changes_to(bad.environment),
             beside=tuple(sorted(set(every) - set(keys)))[:MOST_FOLLOWED],
         ),

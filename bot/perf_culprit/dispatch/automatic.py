@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.alarms import AUTOMATIC, Step, left_of, new_steps
-from perf_culprit.dispatch.controller import Controller, advance
+from perf_culprit.dispatch.controller import Controller, advance_named
 from perf_culprit.dispatch.recovery import recoveries
 from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 from perf_culprit.errors import BotError
@@ -94,7 +94,7 @@ def _resume(searches: Sequence[Bisection], controller: Controller, say: Say) -> 
     under_way = [bisection for bisection in searches if not bisection.is_done]
     for bisection in under_way:
         try:
-            advance(controller, bisection.id)
+            advance_named(controller, bisection.id)
         except BotError as error:
             say(f"search {bisection.id}: {error.message}")
     return bool(under_way)

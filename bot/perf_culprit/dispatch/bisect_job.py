@@ -36,7 +36,7 @@ from perf_culprit.model.run import Metric
 from perf_culprit.progress import Say
 from perf_culprit.read.results.surroundings import machine_environment
 
-LOG_NAME: Final = "log.txt"
+BISECT_LOG_NAME: Final = "log.txt"
 STDIN: Final = Path("-")
 SETUP: Final = "install it in the `setup` of the bisect workflow (docs/measure.md)"
 
@@ -89,7 +89,7 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
         shell,
         config=config,
         tool="auto" if commands.count else asked.tool or commands.tool,
-        log=asked.output / LOG_NAME,
+        log=asked.output / BISECT_LOG_NAME,
         directions=lambda key: commands.direction or config.direction_of(key),
         cache=asked.cache,
     ) as workplace:

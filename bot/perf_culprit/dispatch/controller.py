@@ -270,7 +270,7 @@ def advance_bisection(
     name = claim.bisection if claim is not None else bisection
     if name is None:
         raise DataError("neither a run nor a bisection is named", next_step="name one of them")
-    return advance(controller, name, claim=claim)
+    return advance_named(controller, name, claim=claim)
 
 
 def _claim(controller: Controller, run_id: int, *, from_inside: bool) -> _Claim:
@@ -289,7 +289,7 @@ def _claim(controller: Controller, run_id: int, *, from_inside: bool) -> _Claim:
     return _Claim(bisection=words[0], dispatch=words[1], run_id=run_id)
 
 
-def advance(controller: Controller, name: str, *, claim: _Claim | None = None) -> BisectionStep:
+def advance_named(controller: Controller, name: str, *, claim: _Claim | None = None) -> BisectionStep:
     cache: dict[int, Collected] = {}
     for _ in range(MOST_CONFLICTS):
         loaded = controller.bisections.load(name)

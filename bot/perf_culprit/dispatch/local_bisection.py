@@ -25,7 +25,7 @@ from perf_culprit.dispatch.commit_range import (
     prior_facts,
     prior_from,
 )
-from perf_culprit.dispatch.controller import Controller, Dispatcher, advance, ended, settle
+from perf_culprit.dispatch.controller import Controller, Dispatcher, advance_named, ended, settle
 from perf_culprit.dispatch.local_dispatcher import StateFile, open_dispatcher
 from perf_culprit.dispatch.stored_samples import record_search, stored_runs, usable_blocks
 from perf_culprit.errors import BotError, UsageError
@@ -397,7 +397,7 @@ def _searched(
     )
     step = settle(controller, bisection, loaded=None)
     while not step.bisection.is_done:
-        step = advance(controller, bisection.id)
+        step = advance_named(controller, bisection.id)
         if deadline is not None and time.monotonic() > deadline and not step.bisection.is_done:
             return ended(step.bisection, note=because(SearchReason.TIME_SPENT, file=str(by_time or file)))
     return step.bisection
@@ -471,7 +471,7 @@ def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> Bisecti
 
 # The measurements and cost of a bisection, before anything is measured.
 
-STEPS = (0.05, 0.10, 0.15, 0.30)
+FORESEEN_STEPS = (0.05, 0.10, 0.15, 0.30)
 
 
 def planned_search(plan: BisectPlan, *, config: Config) -> PlannedSearch:
@@ -492,7 +492,7 @@ def planned_search(plan: BisectPlan, *, config: Config) -> PlannedSearch:
             if spread is not None and expected.tests is None:
                 costs = [
                     (step, executions_for(commit_range, settings, d_prime=float(np.log1p(step)) / max(spread, 1e-6)))
-                    for step in STEPS
+                    for step in FORESEEN_STEPS
                 ]
                 noise.append(
                     StoredNoise(

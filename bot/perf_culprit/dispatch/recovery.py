@@ -18,7 +18,7 @@ from perf_culprit.search.search import Search
 from perf_culprit.stats.level_shift import nearer
 from perf_culprit.stats.steps import NEWEST
 
-MOST_EXECUTIONS: Final = 40
+MOST_TO_RECOVER: Final = 40
 
 
 def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str, window: int) -> tuple[Step, ...]:

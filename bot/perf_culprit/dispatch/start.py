@@ -19,9 +19,9 @@ from perf_culprit.dispatch.commit_range import (
     find_candidates,
     prior_of,
 )
-from perf_culprit.dispatch.controller import Controller, advance, settle
+from perf_culprit.dispatch.controller import Controller, advance_named, settle
 from perf_culprit.dispatch.machine_image import chosen_runner
-from perf_culprit.dispatch.recovery import MOST_EXECUTIONS
+from perf_culprit.dispatch.recovery import MOST_TO_RECOVER
 from perf_culprit.dispatch.stored_samples import known_metrics, stored_runs, usable_blocks
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean, list_names
 from perf_culprit.model.bisection import Engine, SearchSettings
@@ -67,12 +67,12 @@ def start_bisection(
     """
     bisection_path(plan.id)
     if controller.bisections.load(plan.id) is not None:
-        return advance(controller, plan.id)
+        return advance_named(controller, plan.id)
     bisection = _begun(repository, plan, config=config, controller=controller, remote=remote)
     try:
         return settle(controller, bisection, loaded=None)
     except BisectionConflictError:
-        return advance(controller, plan.id)
+        return advance_named(controller, plan.id)
 
 
 def _begun(
@@ -93,7 +93,7 @@ def _begun(
         alpha=config.bisect.threshold,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
         minimum_effect=DEFAULTS[DataKind.COUNT] if is_exact_quantity(count) else DEFAULTS[DataKind.SEARCHED_TIME],
-        budget_executions=MOST_EXECUTIONS if asks_ends else config.bisect.budget_executions,
+        budget_executions=MOST_TO_RECOVER if asks_ends else config.bisect.budget_executions,
         one_machine=False,
         expected_change=None if plan.alarm is None or is_exact_quantity(count) else plan.alarm.metrics[0].size,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),

@@ -29,7 +29,7 @@ from perf_culprit.read.results.input_files import read_archive
 from perf_culprit.store.opening import open_history
 
 RESULT_NAME: Final = "bisect-job.json"
-NEXT_STEP: Final = "nothing of it counts; upload what bisect-job wrote"
+UPLOAD_AGAIN: Final = "nothing of it counts; upload what bisect-job wrote"
 
 
 class Workflow:
@@ -89,16 +89,16 @@ def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
 def _read(artifact: RunArtifact) -> BisectJobResult:
     place = f"artifact {artifact.name}"
     if artifact.problem is not None:
-        raise DataError(artifact.problem, place=place, next_step=NEXT_STEP)
+        raise DataError(artifact.problem, place=place, next_step=UPLOAD_AGAIN)
     members = read_archive(artifact.zip_bytes, name=place)
     results = [member.content() for member in members if member.name == f"{place}/{RESULT_NAME}"]
     if len(results) != 1:
-        raise DataError(f"holds {len(results)} files {RESULT_NAME}", place=place, next_step=NEXT_STEP)
+        raise DataError(f"holds {len(results)} files {RESULT_NAME}", place=place, next_step=UPLOAD_AGAIN)
     return decode_job_result(results[0], place=place)
 
 
 def _refused(fault: str) -> DataError:
-    return DataError(fault, next_step=NEXT_STEP)
+    return DataError(fault, next_step=UPLOAD_AGAIN)
 
 
 def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: BisectJob, followed: int) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from scipy import special
 
 from perf_culprit.arrays import ABSENT
-from perf_culprit.explain.diagnosis_constants import FEWEST, SURE
+from perf_culprit.explain.diagnosis_constants import CONFIDENCE, FEWEST_TO_TRIM
 from perf_culprit.model.call_tree import Profile
 from perf_culprit.model.report import NodeAmount
 from perf_culprit.read.logs.log_reader import ReadLog
@@ -23,7 +23,7 @@ from perf_culprit.read.profiles.profile_tree import SAMPLES, WEIGHT
 
 # One service of one revision as the numbers that the tests need: means and sums of squares per path.
 
-SHARE: Final = "share"
+SHARE_UNIT: Final = "share"
 # 10 to 30 batches estimate the variance well; more make the means less normal [Schmeiser 1982].
 MOST_GROUPS: Final = 30
 
@@ -126,7 +126,7 @@ def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
     counts = wholes if profile.unit == SAMPLES else profile.samples
     return Observed(
         service=profile.service,
-        unit=profile.unit if scale is None else SHARE,
+        unit=profile.unit if scale is None else SHARE_UNIT,
         repetitions=profile.repetitions,
         nodes=tuple(
             ObservedNode(
@@ -366,7 +366,7 @@ def aligned(baseline: Observed, target: Observed) -> AlignedTree:
 
 
 # Two shares of calls differ if their difference is beyond this number of standard errors.
-_ERRORS: Final = float(special.ndtri((1 + SURE) / 2))
+_ERRORS: Final = float(special.ndtri((1 + CONFIDENCE) / 2))
 
 
 def _as_often(
@@ -382,13 +382,13 @@ def _as_often(
     both = sum(one.count for one in ran) / sum(one.calls for one in ran)
     error = math.sqrt(both * (1 - both) * sum(1 / one.calls for one in ran))
     # Fewer calls that ran a method tell nothing of how its times vary.
-    are_few = min(one.count for one in ran) < FEWEST
+    are_few = min(one.count for one in ran) < FEWEST_TO_TRIM
     if both == 1 or are_few or abs(ran[0].share - ran[1].share) > _ERRORS * error:
         return before, after
     return before.ran.among_own(before, both), after.ran.among_own(after, both)
 
 
-def change(before: NodeAmount | None, after: NodeAmount | None) -> float | None:
+def relative_change(before: NodeAmount | None, after: NodeAmount | None) -> float | None:
     """The relative change with callees; None if a side is missing, or the baseline is (almost) zero."""
     if before is None or after is None:
         return None

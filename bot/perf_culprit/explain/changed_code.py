@@ -12,7 +12,7 @@ from msgspec import structs
 from perf_culprit import git
 from perf_culprit.explain.python_code import (
     MAX_FILE_BYTES,
-    MOST_FILES,
+    MOST_SOURCE_FILES,
     CodeScope,
     MissingGrammarError,
     UnreadableCodeError,
@@ -46,7 +46,7 @@ _BUILD_NAMES: Final = re.compile(
     r"|configure(\.ac)?|dockerfile.*|build(\.bazel)?|module\.bazel|conanfile\.(txt|py)|vcpkg\.json|\.gitmodules"
     r"|rust-toolchain(\.toml)?|\.(python|node|ruby)-version|environment\.ya?ml|uv\.lock"
 )
-LONGEST_NAME: Final = 255
+LONGEST_FUNCTION_NAME: Final = 255
 
 
 def changes_build(path: str) -> bool:
@@ -69,7 +69,7 @@ def is_document_or_test(path: str) -> bool:
 
 
 def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1].lower()[:LONGEST_NAME]
+    return path.rsplit("/", 1)[-1].lower()[:LONGEST_FUNCTION_NAME]
 
 
 # Compare two revisions of code in scopes: functions that were added, changed, deleted, moved or only tidied.
@@ -98,7 +98,7 @@ class _Change:
     scope: CodeScope
 
 
-def compare_files(files: Sequence[FileScopes]) -> tuple[TouchedFunction, ...]:
+def touched_functions(files: Sequence[FileScopes]) -> tuple[TouchedFunction, ...]:
     """Compare functions over all files that differ. Equal functions are paired by name, then by code."""
     changes = [change for file in files for change in _file_changes(file)]
     before: dict[bytes, list[tuple[str, CodeScope]]] = defaultdict(list)
@@ -196,9 +196,9 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
     """
     changes = git.file_changes(repository, base, head)
     notes = []
-    if len(changes) > MOST_FILES:
-        notes.append(because(Caveat.FILES_LEFT, count=len(changes), limit=MOST_FILES))
-        changes = changes[:MOST_FILES]
+    if len(changes) > MOST_SOURCE_FILES:
+        notes.append(because(Caveat.FILES_LEFT, count=len(changes), limit=MOST_SOURCE_FILES))
+        changes = changes[:MOST_SOURCE_FILES]
     readable = [one for one in changes if _is_file(one) and _has_reader(one.path)]
     blobs = (blob for change in readable for blob in (change.old_blob, change.blob) if blob is not None)
     sources = read_within(repository, {blob: blob for blob in blobs})
@@ -217,7 +217,7 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
     touched = Touched(
         base=base,
         head=head,
-        functions=_with_changed_lines(repository, changes, compare_files(files)),
+        functions=_with_changed_lines(repository, changes, touched_functions(files)),
         unresolved=_unresolved(repository, [one for one in changes if one.path in unread]),
         notes=tuple(notes),
     )

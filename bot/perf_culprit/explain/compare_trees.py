@@ -16,18 +16,18 @@ from perf_culprit.explain.aligned_trees import (
     Observed,
     ObservedNode,
     aligned,
-    change,
     observed_log,
     observed_profile,
+    relative_change,
     spread,
 )
-from perf_culprit.explain.diagnosis_constants import FEWEST, MUCH, NOTABLE, RUN_TO_RUN, SURE, TRIFLE
+from perf_culprit.explain.diagnosis_constants import CONFIDENCE, FEWEST_TO_TRIM, MUCH, NOTABLE, RUN_TO_RUN, TRIFLE
 from perf_culprit.explain.method_names import match_method
 from perf_culprit.explain.ranking import rank_suspects
 from perf_culprit.explain.significance import basis_of, largest_gains, moments
-from perf_culprit.explain.slower_methods import Judged, JudgedMethod, Searched, search
+from perf_culprit.explain.slower_methods import Judged, JudgedMethod, Searched, test_trees
 from perf_culprit.explain.suspects import rank
-from perf_culprit.explain.tree_methods import Row, is_relative, total_row
+from perf_culprit.explain.tree_methods import TestedRow, is_relative, total_row
 from perf_culprit.model.call_tree import CallNode, CallTree, Certainty, ChangeKind, ImpactedService, Profile, Touched
 from perf_culprit.model.minimum_effect import DEFAULTS, DataKind, reaches
 from perf_culprit.model.reason import Caveat, Doubt, Reason, because
@@ -96,7 +96,7 @@ MOST_TIMES: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judgement:
+class TreeJudgement:
     answer: Answer
     visible: float | None
     aligned: float
@@ -111,7 +111,7 @@ class Judgement:
         )
 
 
-def judge(one: Searched, settings: ComparisonSettings) -> Judgement:
+def judge_tree(one: Searched, settings: ComparisonSettings) -> TreeJudgement:
     gains = largest_gains(one.own_tests) / max(one.tree.baseline.total, 1e-12)
     gains[[method.method.is_loading for method in one.methods]] = np.nan
     visible = None if np.isnan(gains).all() else min(max(TRIFLE, float(np.nanmax(gains))), _largest_of_whole(one.tree))
@@ -125,7 +125,7 @@ def judge(one: Searched, settings: ComparisonSettings) -> Judgement:
         answer = Answer.SLOWER
     else:
         answer = Answer.UNDECIDED if doubts else Answer.NOT_SLOWER
-    return Judgement(
+    return TreeJudgement(
         answer=answer,
         visible=None if visible is None or visible > 1 else visible,
         aligned=aligned,
@@ -136,7 +136,7 @@ def judge(one: Searched, settings: ComparisonSettings) -> Judgement:
 def _doubts(one: Searched, visible: float | None, aligned: float, settings: ComparisonSettings) -> Iterator[Reason]:
     tree = one.tree
     if basis_of(tree.baseline, tree.target) is Basis.TOTALS:
-        yield because(Doubt.UNKNOWN_WEIGHTS if is_relative(tree) else Doubt.ONE_REPETITION, wanted=FEWEST)
+        yield because(Doubt.UNKNOWN_WEIGHTS if is_relative(tree) else Doubt.ONE_REPETITION, wanted=FEWEST_TO_TRIM)
         return
     if aligned < 1 - MUCH:
         yield because(Doubt.NOT_ALIGNED, aligned=aligned)
@@ -148,7 +148,7 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
         if tree.baseline.whole and tree.target.whole:
             yield because(Doubt.FEW_SAMPLES, baseline=round(tree.baseline.whole), target=round(tree.target.whole))
         else:
-            yield because(Doubt.ONE_REPETITION, wanted=FEWEST)
+            yield because(Doubt.ONE_REPETITION, wanted=FEWEST_TO_TRIM)
 
 
 def _is_all_slower(one: Searched) -> bool:
@@ -156,7 +156,7 @@ def _is_all_slower(one: Searched) -> bool:
     factor = one.common.factor
     if is_relative(one.tree) or factor < 1 + RUN_TO_RUN:
         return False
-    return factor >= 1 + MUCH or _p_value(total_row(one.tree)) < 1 - SURE
+    return factor >= 1 + MUCH or _p_value(total_row(one.tree)) < 1 - CONFIDENCE
 
 
 def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
@@ -174,7 +174,7 @@ def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
     elif samples and 2 * machine < float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
         wanted = {"more": more, "now": round(samples)}
     else:
-        wanted = {"wanted": max(FEWEST, repetitions * more)}
+        wanted = {"wanted": max(FEWEST_TO_TRIM, repetitions * more)}
     return because(
         Doubt.NOISY_METHODS,
         decided=int((tested <= NOTABLE).sum()),
@@ -193,7 +193,7 @@ def _largest_of_whole(tree: AlignedTree) -> float:
     logs = [np.log(side) for side in sides]
     errors = [np.array([one.var(ddof=1) / len(one)]) for one in logs]
     freedom = satterthwaite(errors[0], np.array([len(logs[0]) - 1.0]), errors[1], np.array([len(logs[1]) - 1.0]))
-    gain = logs[0].mean() - logs[1].mean() + special.stdtrit(freedom, SURE) * np.sqrt(errors[0] + errors[1])
+    gain = logs[0].mean() - logs[1].mean() + special.stdtrit(freedom, CONFIDENCE) * np.sqrt(errors[0] + errors[1])
     return max(TRIFLE, float(np.expm1(min(gain[0], 1.0))))
 
 
@@ -212,7 +212,7 @@ def _is_one_sided(one: JudgedMethod, tree: AlignedTree) -> bool:
     if one.method.is_in_both or one.method.is_loading:
         return False
     is_sampled = tree.baseline.whole and tree.target.whole
-    return not is_sampled or any(q is not None and q < 1 - SURE for q in (one.q_value, one.self_q_value))
+    return not is_sampled or any(q is not None and q < 1 - CONFIDENCE for q in (one.q_value, one.self_q_value))
 
 
 def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
@@ -227,15 +227,15 @@ def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
         change = tree.target.total / (tree.baseline.total * factor) - 1 if tree.baseline.total > 0 else 0.0
         row = total_row(tree)
     elif all(map(sum, sides)):
-        row = Row(target=spread(sides[0]), baseline=spread(sides[1]))
+        row = TestedRow(target=spread(sides[0]), baseline=spread(sides[1]))
         change = row.target.mean / row.baseline.mean - 1
     else:
         return None
     smallest = DEFAULTS[DataKind.BENCHMARK] if is_relative(tree) else settings.minimum_effect
-    return change if reaches(change, smallest, upwards=True) and _p_value(row) < 1 - SURE else None
+    return change if reaches(change, smallest, upwards=True) and _p_value(row) < 1 - CONFIDENCE else None
 
 
-def _p_value(row: Row) -> float:
+def _p_value(row: TestedRow) -> float:
     if min(row.target.count, row.baseline.count) < 2:
         return 0.0
     return float(welch(moments([row.target]), moments([row.baseline])).p_value[0])
@@ -282,9 +282,9 @@ def compare_observed(
 ) -> TreeComparison:
     pairs = _pairs(baseline, target)
     trees = [aligned(*pair) for pair in pairs]
-    searched = search(trees, settings)
+    searched = test_trees(trees, settings)
     observed = [after for _, after in pairs]
-    judgements = [judge(one, settings) for one in searched]
+    judgements = [judge_tree(one, settings) for one in searched]
     uncertain = {number for number, one in enumerate(judgements) if one.is_slower_whole}
     suspects = rank(searched, touched=touched, impact=inverted_index(observed), uncertain=uncertain)
     methods = [method.method for one in searched for method in one.methods]
@@ -356,12 +356,12 @@ def _notes(trees: Sequence[AlignedTree]) -> list[Reason]:
         notes.append(because(Caveat.TOTALS_ALONE))
     if Basis.COUNTS in bases:
         notes.append(because(Caveat.ONE_PROFILE))
-    if Basis.SAMPLES in bases and fewest < FEWEST:
+    if Basis.SAMPLES in bases and fewest < FEWEST_TO_TRIM:
         notes.append(because(Caveat.FEW_REPETITIONS, count=fewest))
     return notes
 
 
-def _service(searched: Searched, judgement: Judgement) -> ServiceComparison:
+def _service(searched: Searched, judgement: TreeJudgement) -> ServiceComparison:
     tree = searched.tree
     kept = _kept(searched)
     sides, is_share = (tree.baseline, tree.target), is_relative(tree)
@@ -416,7 +416,7 @@ def _node(node: AlignedNode, judged: Judged, parent: int | None) -> ComparedNode
         baseline=sides[0],
         target=sides[1],
         state=judged.state,
-        relative_change=change(*sides),
+        relative_change=relative_change(*sides),
         confidence_interval=judged.interval if node.is_in_both else None,
         p_value=judged.p_value,
         q_value=judged.q_value,

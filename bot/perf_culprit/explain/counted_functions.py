@@ -16,7 +16,7 @@ from perf_culprit.read.profiles.profile_file import Intake, opened
 from perf_culprit.read.profiles.profile_tree import SERVICE
 
 UNIT: Final = "instructions"
-LEAST_SHARE: Final = 0.02  # share of the change below which a function is not reported
+LEAST_SHARE_OF_CHANGE: Final = 0.02  # share of the change below which a function is not reported
 NO_SYMBOL: Final = "0x"
 # Callgrind numbers the levels of a recursion: print_value'2.
 _LEVEL: Final = re.compile(r"'\d+$")
@@ -46,7 +46,7 @@ def costly_functions(
     old, new = _functions(before), _functions(after)
     whole = sum(one.own for one in new.values()) - sum(one.own for one in old.values())
     gains = {name: new[name].own - old[name].own for name in {**old, **new}} if whole else {}
-    shares = {name: gain / whole for name, gain in gains.items() if gain / whole >= LEAST_SHARE}
+    shares = {name: gain / whole for name, gain in gains.items() if gain / whole >= LEAST_SHARE_OF_CHANGE}
     return tuple(
         _suspect(name, share, old.get(name), new.get(name), touched)
         for name, share in sorted(shares.items(), key=lambda item: (-item[1], item[0]))

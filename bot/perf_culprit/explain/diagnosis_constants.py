@@ -19,7 +19,7 @@ TOUCHED: Final = 2 / 3
 # Certainty.
 
 # Confidence of a bound over all methods together; the remainder is the chance that a doubt takes.
-SURE: Final = LEVEL
+CONFIDENCE: Final = LEVEL
 # Smallest share of the whole that is tested: the rest is noise.
 SMALLEST_SHARE: Final = 0.001
 # Relative variation from run to run of a method's share, and of a machine: no number of samples shows less.
@@ -28,9 +28,9 @@ RUN_TO_RUN: Final = 0.05
 MUCH: Final = 0.25
 # From this number of repetitions on, the largest and the smallest fifth are trimmed [Yuen 1974]. A test of counts needs
 # this number of samples of both sides, times DISPERSION.
-FEWEST: Final = 5
+FEWEST_TO_TRIM: Final = 5
 # Minimum number of methods for a median or a line.
-ENOUGH: Final = 8
+ENOUGH_METHODS: Final = 8
 # Variance of one profile's counts in Poisson's, because consecutive stacks depend on each other.
 DISPERSION: Final = 2.0
 # A method is called equally often if its calls differ only as much as caches and hashes cause.

@@ -21,7 +21,7 @@ from perf_culprit.model.reason import Caveat, Reason, because
 
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_TOTAL_BYTES: Final = 64 << 20
-MOST_FILES: Final = 2_000
+MOST_SOURCE_FILES: Final = 2_000
 
 
 def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
@@ -114,7 +114,7 @@ def read_python(source: bytes) -> tuple[CodeScope, ...]:
 
     Raises: UnreadableCodeError.
     """
-    module = parse(source)
+    module = parse_python(source)
     last_line = source.count(b"\n") + 1
     file = CodeScope(qualified_name="", scope=Scope.FILE, first_line=1, last_line=last_line)
     scopes = [file]
@@ -131,7 +131,7 @@ def read_python(source: bytes) -> tuple[CodeScope, ...]:
     return with_text(scopes, source)
 
 
-def parse(source: bytes) -> ast.Module:
+def parse_python(source: bytes) -> ast.Module:
     """Parse the syntax tree. Raises: UnreadableCodeError."""
     tree: ast.Module = _compiled(source, ast.PyCF_ONLY_AST)
     return tree
@@ -239,7 +239,7 @@ def find_callers(
     unread = len(paths) - len(sources)
     for path, source in sources.items():
         try:
-            callers += _callers(path, parse(source), frozenset(names))
+            callers += _callers(path, parse_python(source), frozenset(names))
         except UnreadableCodeError:
             unread += 1
     if unread:

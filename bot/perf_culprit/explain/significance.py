@@ -9,8 +9,15 @@ from scipy import special
 
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.explain.aligned_trees import AlignedTree, Observed, Spread
-from perf_culprit.explain.diagnosis_constants import DISPERSION, ENOUGH, FEWEST, RUN_TO_RUN, SMALLEST_SHARE, SURE
-from perf_culprit.explain.tree_methods import Common, Row, is_relative
+from perf_culprit.explain.diagnosis_constants import (
+    CONFIDENCE,
+    DISPERSION,
+    ENOUGH_METHODS,
+    FEWEST_TO_TRIM,
+    RUN_TO_RUN,
+    SMALLEST_SHARE,
+)
+from perf_culprit.explain.tree_methods import Common, TestedRow, is_relative
 from perf_culprit.model.report import Basis
 from perf_culprit.stats.moderation import Moderated, effective_number, moderate
 from perf_culprit.stats.ragged import Moments
@@ -42,7 +49,7 @@ def basis_of(baseline: Observed, target: Observed) -> Basis:
     return Basis.COUNTS if baseline.whole and target.whole else Basis.TOTALS
 
 
-def test_rows(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
+def test_rows(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, level: float) -> Tests:
     """Test all rows, except those below 0.1% of the whole on both sides or with a handful of samples.
 
     Sampled stacks are counted, in one profile or in many. Otherwise, SAMPLES use a t-test of trimmed means of
@@ -71,18 +78,18 @@ def test_rows(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: 
     return replace(result, change=np.minimum(result.change, change), gain=np.minimum(result.gain, target - baseline))
 
 
-def _means(rows: Sequence[Row]) -> tuple[Floats, Floats]:
+def _means(rows: Sequence[TestedRow]) -> tuple[Floats, Floats]:
     return np.array([one.target.mean for one in rows]), np.array([one.baseline.mean for one in rows])
 
 
-def _is_testable(tree: AlignedTree, rows: Sequence[Row]) -> Booleans:
+def _is_testable(tree: AlignedTree, rows: Sequence[TestedRow]) -> Booleans:
     target, baseline = _means(rows)
     wholes = tree.target.total or np.inf, tree.baseline.total or np.inf
     large = np.maximum(target / wholes[0], baseline / wholes[1]) >= SMALLEST_SHARE
     if not tree.target.whole or not tree.baseline.whole:
         return np.asarray(large)
     counts = target * tree.target.whole / tree.target.total + baseline * tree.baseline.whole / tree.baseline.total
-    return np.asarray(large & (counts >= DISPERSION * FEWEST))
+    return np.asarray(large & (counts >= DISPERSION * FEWEST_TO_TRIM))
 
 
 def scales(tree: AlignedTree, common: Common) -> tuple[float, float]:
@@ -91,7 +98,7 @@ def scales(tree: AlignedTree, common: Common) -> tuple[float, float]:
     return (1.0, common.factor) if is_slower else (1 / common.factor, 1.0)
 
 
-def _totals(tree: AlignedTree, rows: Sequence[Row], common: Common) -> Tests:
+def _totals(tree: AlignedTree, rows: Sequence[TestedRow], common: Common) -> Tests:
     target, baseline = _means(rows)
     # A common slowdown may be caused by the machine, but cannot be recognized here: keep the totals.
     by_target = 1 / common.factor if is_relative(tree) else 1.0
@@ -119,7 +126,7 @@ def _known(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
+def _sampled(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, level: float) -> Tests:
     by_target, by_baseline = scales(tree, common)
     middle = common.factor**0.5
     sides = []
@@ -130,7 +137,7 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
         # Remove each repetition's own factor, but keep that of its side.
         own = factors / factors.mean()
         sides.append(np.array(values, dtype=np.float64) / own * scale)
-    is_trimmed = min(side.shape[1] for side in sides) >= FEWEST
+    is_trimmed = min(side.shape[1] for side in sides) >= FEWEST_TO_TRIM
     target, baseline = (_trimmed(side, is_trimmed=is_trimmed) for side in sides)
     # Noise multiplies times, so logarithms have equal variances [Box & Cox 1964]; tiny amounts count as zero.
     nothing = SMALLEST_SHARE * max(tree.target.total, tree.baseline.total)
@@ -171,7 +178,7 @@ def _with_spread(
 def _trimmed(values: Floats, *, is_trimmed: bool) -> Moments:
     """Trimmed means of (m, n), and winsorised squares scaled so that variance / count is the mean's error²."""
     count = values.shape[1]
-    cut = count // FEWEST if is_trimmed else 0
+    cut = count // FEWEST_TO_TRIM if is_trimmed else 0
     ordered = np.sort(values, axis=1)
     kept = ordered[:, cut : count - cut]
     winsorised = np.clip(ordered, kept[:, :1], kept[:, -1:])
@@ -184,7 +191,7 @@ def _trimmed(values: Floats, *, is_trimmed: bool) -> Moments:
 def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Booleans) -> Moderated:
     """Moderate variances of logarithms around a line over the mean: small amounts vary more [Law et al. 2014]."""
     used = used & (variance > 0) & (mean > 0)
-    if used.sum() < ENOUGH:
+    if used.sum() < ENOUGH_METHODS:
         return Moderated(variance, freedom, 0.0)
     x, y = np.log(mean[used]), np.log(variance[used])
     slope = float(np.clip(((x - x.mean()) * (y - y.mean())).sum() / max(((x - x.mean()) ** 2).sum(), 1e-12), -2.0, 0.0))
@@ -204,7 +211,7 @@ def moments(side: Sequence[Spread], scale: float = 1.0) -> Moments:
     )
 
 
-def _moments(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
+def _moments(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, level: float) -> Tests:
     by_target, by_baseline = scales(tree, common)
     target, baseline = (
         moments([one.target for one in rows], by_target),
@@ -249,7 +256,7 @@ def _counts(side: Observed, rows: Sequence[Spread]) -> _Counts:
     return _Counts(np.array([one.values for one in rows]) * per_unit, wholes)
 
 
-def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
+def _counted(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, level: float) -> Tests:
     """Sampled stacks: a quasi-likelihood test of two counts [McCullagh & Nelder 1989, section 9.2; Lund et al. 2012].
 
     Each row's dispersion is the variation between repetitions beyond Poisson's, moderated by the other rows, at least
@@ -344,5 +351,5 @@ def largest_gains(tests: Tests) -> Floats:
     """
     tested = ~np.isnan(tests.p_value)
     freedom = np.maximum(np.nan_to_num(tests.freedom, nan=1.0), 1.0)
-    times = special.stdtrit(freedom, SURE)
+    times = special.stdtrit(freedom, CONFIDENCE)
     return np.asarray(np.where(tested, np.maximum(tests.beyond, 0.0) + times * tests.error, np.nan))

@@ -13,8 +13,8 @@ from perf_culprit.explain.diagnosis_constants import NOTABLE, TRIFLE
 from perf_culprit.explain.significance import Tests, families_of, scales, test_rows
 from perf_culprit.explain.tree_methods import (
     Common,
-    Method,
-    Row,
+    TestedRow,
+    TreeMethod,
     called_more_often,
     cause_of,
     common,
@@ -48,7 +48,7 @@ class Judged:
 class JudgedMethod:
     """A method over all its paths: its q-values without and with callees, and whether each time is slower."""
 
-    method: Method
+    method: TreeMethod
     self_q_value: float | None
     q_value: float | None
     own_is_slower: bool
@@ -103,7 +103,7 @@ class _Families(NamedTuple):
     path_total: _Family
 
 
-def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[Searched]:
+def test_trees(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[Searched]:
     """Test own time and time with callees, of methods and of their single paths: four families of tests.
 
     The false discovery rate is controlled over all trees together [Benjamini & Hochberg 1995], and over the families by
@@ -125,7 +125,10 @@ def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[S
 
 
 def _family(
-    trees: Sequence[AlignedTree], shared: Sequence[Common], rows: Sequence[Sequence[Row]], settings: ComparisonSettings
+    trees: Sequence[AlignedTree],
+    shared: Sequence[Common],
+    rows: Sequence[Sequence[TestedRow]],
+    settings: ComparisonSettings,
 ) -> list[_Family]:
     tests = [
         test_rows(tree, some, one, level=1 - settings.alpha)
@@ -142,7 +145,7 @@ def _family(
 
 
 def _searched(
-    tree: AlignedTree, shared: Common, methods: Sequence[Method], families: _Families, settings: ComparisonSettings
+    tree: AlignedTree, shared: Common, methods: Sequence[TreeMethod], families: _Families, settings: ComparisonSettings
 ) -> Searched:
     whole = max(tree.target.total * scales(tree, shared)[0], tree.baseline.total)
     own_slower, slower, path_own_slower, path_slower = (_is_slower(one, whole, settings) for one in families)

@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree, change
+from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree, relative_change
 from perf_culprit.explain.diagnosis_constants import NOTABLE, TOUCHED
 from perf_culprit.explain.method_names import match_caller, match_method
 from perf_culprit.explain.significance import scales
 from perf_culprit.explain.slower_methods import JudgedMethod, Searched
-from perf_culprit.explain.tree_methods import Method, is_foreign
+from perf_culprit.explain.tree_methods import TreeMethod, is_foreign
 from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodMatch, Touched
 from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
@@ -17,7 +17,7 @@ from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class MethodEvidence:
     """A method's evidence in the tree's unit. `own` and `total`: gains without and with callees, recursions once.
 
     `origin`: the part of the gain that begins here. If calls are counted: own time per call, and additional calls of
@@ -31,14 +31,14 @@ class Evidence:
     branch: float
 
 
-def evidence(one: Searched) -> Mapping[str, Evidence]:
+def method_evidence(one: Searched) -> Mapping[str, MethodEvidence]:
     origins = _origins(one)
     below = _gains_below(one)
     by_name = {}
     for judged in one.methods:
         name, places = judged.method.name, judged.method.places
         total = sum(float(one.gains[i]) for i in judged.method.outermost)
-        by_name[name] = Evidence(
+        by_name[name] = MethodEvidence(
             own=sum(float(one.own_gains[i]) for i in places),
             total=total,
             origin=sum(origins[i] for i in places),
@@ -177,7 +177,7 @@ def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
 
 
 # One method's result and evidence by the number of the searched service.
-_Services: TypeAlias = dict[int, tuple[JudgedMethod, Evidence]]
+_Services: TypeAlias = dict[int, tuple[JudgedMethod, MethodEvidence]]
 
 
 def rank(
@@ -195,7 +195,7 @@ def rank(
     """
     methods: dict[str, _Services] = {}
     for number, one in enumerate(searched):
-        by_name = evidence(one)
+        by_name = method_evidence(one)
         inside, callers = in_new_calls(one), _callers_of_foreign(one)
         is_proven = any(judged.own_is_slower or judged.is_slower for judged in one.methods) or any(inside)
         for judged in one.methods:
@@ -296,7 +296,7 @@ def _suspect(
         path=one.tree.path(worst),
         baseline=sides[0],
         target=sides[1],
-        relative_change=change(*sides),
+        relative_change=relative_change(*sides),
         q_value=_q_value(worst_judged),
         cause=_common_cause([one.judged[i].cause for i in method.places]),
         services=impact,
@@ -341,7 +341,7 @@ def _q_value(judged: JudgedMethod) -> float | None:
     return min(sure, default=None)
 
 
-def _summed(tree: AlignedTree, method: Method, *, target: bool) -> NodeAmount | None:
+def _summed(tree: AlignedTree, method: TreeMethod, *, target: bool) -> NodeAmount | None:
     top = set(method.outermost)
     sides = ((i, tree.nodes[i].target if target else tree.nodes[i].baseline) for i in method.places)
     present = [(i, side) for i, side in sides if side is not None]

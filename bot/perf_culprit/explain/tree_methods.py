@@ -10,11 +10,11 @@ from typing import Final, Literal
 import numpy as np
 
 from perf_culprit.arrays import Floats
-from perf_culprit.explain.aligned_trees import SHARE, AlignedNode, AlignedTree, Spread, added_up
+from perf_culprit.explain.aligned_trees import SHARE_UNIT, AlignedNode, AlignedTree, Spread, added_up
 from perf_culprit.explain.diagnosis_constants import (
     DISPERSION,
-    ENOUGH,
-    FEWEST,
+    ENOUGH_METHODS,
+    FEWEST_TO_TRIM,
     MUCH,
     NOTABLE,
     SAME_CALLS,
@@ -36,7 +36,7 @@ _OF_C: Final = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class TestedRow:
     """The tested amounts: one amount of the target against that of the baseline."""
 
     baseline: Spread
@@ -44,7 +44,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Method:
+class TreeMethod:
     """`places`: its nodes; `outermost`: those that are not inside another call of it.
 
     `own`: without callees; `total`: with callees, of the outermost calls (a recursion counts once). `calls`: of
@@ -54,8 +54,8 @@ class Method:
     name: str
     places: tuple[int, ...]
     outermost: tuple[int, ...]
-    own: Row
-    total: Row
+    own: TestedRow
+    total: TestedRow
     is_in_baseline: bool
     is_in_target: bool
     is_loading: bool
@@ -66,7 +66,7 @@ class Method:
         return self.is_in_baseline and self.is_in_target
 
 
-def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
+def methods_of(tree: AlignedTree) -> tuple[TreeMethod, ...]:
     places: dict[str, list[int]] = {}
     outermost: dict[str, list[int]] = {}
     parents = [node.parent if node.parent >= 0 else None for node in tree.nodes]
@@ -76,7 +76,7 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
         if not is_inner:
             outermost.setdefault(node.method, []).append(i)
     return tuple(
-        Method(
+        TreeMethod(
             name=name,
             places=tuple(indices),
             outermost=tuple(outermost[name]),
@@ -115,18 +115,18 @@ def _is_loading(tree: AlignedTree, i: int) -> bool:
     return i >= 0 and tree.nodes[i].method.startswith("<frozen importlib")
 
 
-def total_row(tree: AlignedTree) -> Row:
+def total_row(tree: AlignedTree) -> TestedRow:
     return merged([tree.nodes[i] for i in tree.roots], "elapsed", tree)
 
 
-def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree: AlignedTree) -> Row:
+def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree: AlignedTree) -> TestedRow:
     """The sum of all nodes; a side without any of them has zero time."""
     sides = ([node.baseline for node in nodes], tree.baseline), ([node.target for node in nodes], tree.target)
     before, after = (
         added_up([getattr(node, amount) for node in side if node is not None], repetitions=whole.repetitions)
         for side, whole in sides
     )
-    return Row(baseline=before, target=after)
+    return TestedRow(baseline=before, target=after)
 
 
 def is_standard(file: str | None) -> bool:
@@ -197,7 +197,7 @@ class _Shared:
     target: Floats
 
 
-def common(trees: Sequence[AlignedTree], methods: Sequence[Sequence[Method]]) -> list[Common]:
+def common(trees: Sequence[AlignedTree], methods: Sequence[Sequence[TreeMethod]]) -> list[Common]:
     """The common factor of each tree. Shares have one per service; all times share one machine."""
     shared = [_shared(tree, each) for tree, each in zip(trees, methods, strict=True)]
     timed = [one for tree, one in zip(trees, shared, strict=True) if not is_relative(tree)]
@@ -216,7 +216,7 @@ def _in_common(shared: Sequence[_Shared], *, is_relative: bool) -> Common:
     none = Common(baseline=np.ones(1), target=np.ones(1))
     # A method that several services run counts once, weighted by time.
     names, places = np.unique([name for one in shared for name in one.names], return_inverse=True)
-    if len(names) < ENOUGH:
+    if len(names) < ENOUGH_METHODS:
         return none
     logs, variances, times = (
         np.concatenate([getattr(one, name) for one in shared]) for name in ("logs", "variances", "times")
@@ -259,7 +259,7 @@ def _spread(deviations: Floats, variances: Floats) -> float:
     return high
 
 
-def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
+def _shared(tree: AlignedTree, methods: Sequence[TreeMethod]) -> _Shared:
     sides = (tree.baseline, tree.target)
     ones = [np.ones(side.repetitions) for side in sides]
     totals = [side.total for side in sides]
@@ -270,15 +270,17 @@ def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
         for method in methods
         if not method.is_loading
         and all(
-            total > 0 and spread.mean >= SMALLEST_SHARE * total and spread.mean * samples >= DISPERSION * FEWEST / 2
+            total > 0
+            and spread.mean >= SMALLEST_SHARE * total
+            and spread.mean * samples >= DISPERSION * FEWEST_TO_TRIM / 2
             for spread, total, samples in zip((method.own.baseline, method.own.target), totals, per_unit, strict=True)
         )
     ]
     as_often = [one for one in shared if one.calls and abs(one.calls[1] / one.calls[0] - 1) <= SAME_CALLS]
-    shared = as_often if len(as_often) >= ENOUGH else shared
+    shared = as_often if len(as_often) >= ENOUGH_METHODS else shared
     calls = np.array([method.calls or (1.0, 1.0) for method in shared]).reshape(-1, 2)
     means = np.array([(one.own.baseline.mean, one.own.target.mean) for one in shared]).reshape(-1, 2)
-    baseline, target = ones if len(shared) < ENOUGH else _of_repetitions(shared, calls) or ones
+    baseline, target = ones if len(shared) < ENOUGH_METHODS else _of_repetitions(shared, calls) or ones
     variances = np.array([_log_variance(tree, one.own, per_unit) for one in shared])
     is_known = variances <= (math.inf if tree.baseline.whole else MUCH**2)
     return _Shared(
@@ -291,7 +293,7 @@ def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
     )
 
 
-def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> float:
+def _log_variance(tree: AlignedTree, row: TestedRow, per_unit: Sequence[float]) -> float:
     """The variance of the log ratio of both sides' means; for sampled stacks at least the counting error."""
     variance = 0.0
     sides = zip((tree.baseline, tree.target), (row.baseline, row.target), per_unit, strict=True)
@@ -304,7 +306,7 @@ def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> flo
     return variance
 
 
-def _of_repetitions(shared: Sequence[Method], calls: Floats) -> tuple[Floats, Floats] | None:
+def _of_repetitions(shared: Sequence[TreeMethod], calls: Floats) -> tuple[Floats, Floats] | None:
     rows = [
         (*row.baseline.values, *row.target.values)
         for row in (one.own for one in shared)
@@ -332,7 +334,7 @@ def _middle_of_time(logs: Floats, times: Floats) -> float:
 
 def is_relative(tree: AlignedTree) -> bool:
     """Whether amounts are shares, so that only their ratios are known."""
-    return tree.target.unit == SHARE
+    return tree.target.unit == SHARE_UNIT
 
 
 def _median_variance(logs: Floats) -> float:

@@ -35,7 +35,7 @@ from perf_culprit.say.bisection_exports import git_run_script
 from perf_culprit.say.bisection_steps import plan_text, progress_line
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.search.search import UNFINISHED
+from perf_culprit.search.search import OPEN_KINDS
 
 TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
 FEW_EXECUTIONS: Final = 24  # executions of both ends by time, before anything is counted
@@ -220,7 +220,7 @@ class _Auto:
     def answer(self) -> BisectionReport:
         wanted = self._plan.asked.executions or DEFAULT_EXECUTIONS
         ends = self._search(self._plan.asking(executions=min(FEW_EXECUTIONS, wanted), record=False))
-        if ends.outcome.kind not in UNFINISHED:
+        if ends.outcome.kind not in OPEN_KINDS:
             return ends
         if self._missing is None:
             try:

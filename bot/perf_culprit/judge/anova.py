@@ -15,7 +15,7 @@ from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
 from perf_culprit.judge.suite_units import SuiteUnits
-from perf_culprit.judge.unit_evidence import Description, assess, named
+from perf_culprit.judge.unit_evidence import Description, assess, named_numbers
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.stats.conventions import ALPHA, LEVEL
@@ -61,7 +61,9 @@ def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorO
         "p_levene": p_levene,
         "p_welch": np.where(p_levene < ALPHA, welch(of_target, of_baseline).p_value, np.nan),
     }
-    details = named({name: np.where(is_sampled, column, np.nan) for name, column in columns.items()}, len(pairs))
+    details = named_numbers(
+        {name: np.where(is_sampled, column, np.nan) for name, column in columns.items()}, len(pairs)
+    )
     widths = [_half_widths(moments) for moments in (of_baseline, of_target)]
     deviations = np.sqrt(of_target.variance).tolist()
     return [

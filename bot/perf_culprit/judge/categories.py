@@ -18,7 +18,7 @@ from perf_culprit.judge.unit_factors import milliseconds_per
 from perf_culprit.model.count import Count
 from perf_culprit.model.finding import Evidence
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
-from perf_culprit.stats.engine import judge
+from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 LEVEL_UNITS: Final = 3  # runs that make up a level: a single run beyond the bound proves nothing
@@ -193,6 +193,6 @@ def _rates(levels: Sequence[_Level], tiers: Tiers) -> list[float]:
         values[row, before - len(level.before) : before] = level.before
         values[row, before : before + len(level.newest)] = level.newest
     is_target = np.arange(before + newest) >= before
-    judged = judge(UnitTable.of(values, is_target, kind=np.arange(len(levels))), least_change=0.0, tiers=tiers)
+    judged = judge_units(UnitTable.of(values, is_target, kind=np.arange(len(levels))), least_change=0.0, tiers=tiers)
     rates: list[float] = np.where(judged.change > 0, judged.rate, 1.0).tolist()
     return rates

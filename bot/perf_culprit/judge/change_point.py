@@ -17,6 +17,7 @@ from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.run_values import run_values
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.model.run import SHOWN_HASH
 from perf_culprit.stats.steps import (
     ALARM_STRENGTH,
     BESIDE,
@@ -30,7 +31,6 @@ from perf_culprit.stats.steps import (
 
 # Only alarms shortly before the target can suppress its own; twice the wait after an alarm is enough to see them.
 LOOKED_BACK: Final = 2 * REFRACTORY
-SHOWN_HASH: Final = 12
 
 
 def _detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:

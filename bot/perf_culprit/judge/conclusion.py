@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from perf_culprit.judge.unit_factors import quantity
+from perf_culprit.judge.unit_factors import quantity_of_unit
 from perf_culprit.model.finding import QUIET_VERDICTS, Finding, Level, Severity, SuiteChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion
@@ -39,8 +39,8 @@ def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = No
         present.add(Conclusion.SUSPECTED)
     elif any(finding.verdict is Verdict.SUSPECTED for finding in findings):
         present.add(Conclusion.NO_CHANGE)
-    tested = {quantity(finding.unit) for finding in findings if finding.verdict is not Verdict.UNTESTED}
-    if any(finding.is_other_load or quantity(finding.unit) not in tested for finding in findings):
+    tested = {quantity_of_unit(finding.unit) for finding in findings if finding.verdict is not Verdict.UNTESTED}
+    if any(finding.is_other_load or quantity_of_unit(finding.unit) not in tested for finding in findings):
         present.add(Conclusion.INCONCLUSIVE)
     if any(finding.is_of_other_benchmark for finding in findings):
         present.add(Conclusion.NOT_COMPARABLE)

@@ -11,7 +11,7 @@ from scipy import special
 
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.counter_samples import Prepared, cut_runs, prepare
+from perf_culprit.judge.counter_samples import Prepared, cut_runs, prepare_counters
 from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions, LimitRule, Sweep
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
@@ -82,7 +82,7 @@ def _detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> l
             pair.keys,
             pair.metrics,
             pair.obstacles,
-            prepare(pair, options.settings.control_chart),
+            prepare_counters(pair, options.settings.control_chart),
             strict=True,
         )
     ]

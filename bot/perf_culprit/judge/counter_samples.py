@@ -47,7 +47,7 @@ class Prepared:
         return RunMedians(target=float(np.median(self.target)), runs=runs, allowance=self.allowance)
 
 
-def prepare(pair: TablePair, settings: ControlChartConfig) -> Iterator[Prepared]:
+def prepare_counters(pair: TablePair, settings: ControlChartConfig) -> Iterator[Prepared]:
     """Prepare each counter of the table, in order."""
     loads = table_loads(pair, at_any_load=settings.is_published)
     cuts = [run.parts for run in pair.baseline]

@@ -146,21 +146,23 @@ def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> It
 
 
 # A mixed model of more takes seconds and gives the same result.
-MOST_METRICS: Final = 20
-MOST_RUNS: Final = 20
-MOST_SAMPLES: Final = 30
+MOST_MODELLED_METRICS: Final = 20
+MOST_MODELLED_RUNS: Final = 20
+MOST_MODELLED_SAMPLES: Final = 30
 
 
 def noise_sources(runs: Sequence[Run]) -> NoiseSources | None:
     """Medians over some timed benchmarks of the newest runs; None if nothing could be fitted."""
-    newest = runs[-MOST_RUNS:]
+    newest = runs[-MOST_MODELLED_RUNS:]
     measured = defaultdict[MetricKey, list[Benchmark]](list)
     for benchmark in chain.from_iterable(run.benchmarks for run in newest):
         if benchmark.samples and depends_on_machine(benchmark.metric.unit):
             measured[benchmark.key].append(benchmark)
     several = [benchmarks for benchmarks in measured.values() if len(benchmarks) > 1]
-    step = max(1, len(several) // MOST_METRICS)
-    fitted = [one for benchmarks in several[::step][:MOST_METRICS] if (one := _components(benchmarks)) is not None]
+    step = max(1, len(several) // MOST_MODELLED_METRICS)
+    fitted = [
+        one for benchmarks in several[::step][:MOST_MODELLED_METRICS] if (one := _components(benchmarks)) is not None
+    ]
     if not fitted:
         return None
     processes = [one.processes for one in fitted if one.processes is not None]
@@ -178,7 +180,7 @@ def _components(benchmarks: Sequence[Benchmark]) -> VarianceComponents | None:
         sizes = benchmark.group_sizes or (len(benchmark.samples),)
         group = np.repeat(np.arange(len(sizes)), sizes)
         # From all processes evenly, not only from the first ones.
-        kept = np.unique(np.linspace(0, len(group) - 1, min(len(group), MOST_SAMPLES)).round().astype(np.intp))
+        kept = np.unique(np.linspace(0, len(group) - 1, min(len(group), MOST_MODELLED_SAMPLES)).round().astype(np.intp))
         values.append(np.array(benchmark.samples)[kept])
         runs.append(np.full(len(kept), number))
         processes.append(group[kept])

@@ -19,8 +19,8 @@ from perf_culprit.stats.conventions import LEVEL
 from perf_culprit.stats.order_interval import (
     MINIMUM_SAMPLES,
     MedianEstimate,
-    deviation,
     mean_estimate,
+    median_deviation,
     median_estimate,
 )
 from perf_culprit.stats.ragged import Ragged
@@ -116,7 +116,7 @@ def _cells(
     names: Sequence[str], estimate: MedianEstimate, metric: Metric, *, minimum_effect: float
 ) -> tuple[Cell, ...]:
     before, after = estimate.part(0, -1), estimate.part(1, None)
-    deviations = deviation(after, before, level=LEVEL)
+    deviations = median_deviation(after, before, level=LEVEL)
     (old_low, old_high), (low, high) = before.bounds(LEVEL), after.bounds(LEVEL)
     columns = (
         deviations.excludes_zero,

@@ -12,7 +12,7 @@ from perf_culprit.stats.order_interval import normal_half_width
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
+class ValueEstimate:
     """`error` is the standard error of `value`; unknown fields are None. `runs` counts the runs behind it."""
 
     value: float
@@ -41,12 +41,12 @@ class Estimate:
         )
 
 
-def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
+def estimate(benchmark: Benchmark, statistic: str) -> ValueEstimate:
     """Compute the benchmark's `statistic`, from its samples if it has no summary."""
     if (summary := benchmark.summary) is None:
         return _of_samples(benchmark.samples, statistic)
     if statistic == MEDIAN != summary.statistic and summary.median is not None:
-        return Estimate(
+        return ValueEstimate(
             value=summary.median, statistic=MEDIAN, count=summary.count, standard_deviation=summary.standard_deviation
         )
     error, deviation = None, _deviation(summary)
@@ -55,7 +55,7 @@ def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
         error = abs(high - low) / 2 / normal_half_width(summary.confidence_level)
     elif summary.statistic == MEAN and deviation is not None and (summary.count or 0) > 1:
         error = deviation / math.sqrt(summary.count or 1)
-    return Estimate(
+    return ValueEstimate(
         value=summary.value,
         statistic=summary.statistic,
         count=summary.count,
@@ -73,7 +73,7 @@ def _deviation(summary: Summary) -> float | None:
     return math.sqrt(variance) if variance >= 0 and math.isfinite(variance) else None
 
 
-def averaged(estimates: Sequence[Estimate]) -> Estimate:
+def averaged(estimates: Sequence[ValueEstimate]) -> ValueEstimate:
     """The mean of the runs' values; its error from their errors or from their scatter, whichever is larger."""
     values = [entry.value for entry in estimates]
     runs = len(values)
@@ -84,7 +84,7 @@ def averaged(estimates: Sequence[Estimate]) -> Estimate:
     if len(errors) == runs:
         error = max(math.hypot(*errors) / runs, (scatter or 0.0) / math.sqrt(runs))
     counts = [entry.count for entry in estimates if entry.count is not None]
-    return Estimate(
+    return ValueEstimate(
         value=mean,
         statistic=estimates[0].statistic,
         count=sum(counts) if len(counts) == runs else None,
@@ -94,15 +94,15 @@ def averaged(estimates: Sequence[Estimate]) -> Estimate:
     )
 
 
-def _of_samples(samples: Sequence[float], statistic: str) -> Estimate:
+def _of_samples(samples: Sequence[float], statistic: str) -> ValueEstimate:
     if statistic == MEDIAN:
-        return Estimate(value=median(samples), statistic=statistic, count=len(samples))
+        return ValueEstimate(value=median(samples), statistic=statistic, count=len(samples))
     if statistic in {"min", "minimum"}:
-        return Estimate(value=min(samples), statistic=statistic, count=len(samples))
+        return ValueEstimate(value=min(samples), statistic=statistic, count=len(samples))
     mean, count = fmean(samples), len(samples)
     if count < 2:
-        return Estimate(value=mean, statistic=MEAN, count=count)
+        return ValueEstimate(value=mean, statistic=MEAN, count=count)
     deviation = math.sqrt(math.fsum((sample - mean) ** 2 for sample in samples) / (count - 1))
-    return Estimate(
+    return ValueEstimate(
         value=mean, statistic=MEAN, count=count, standard_deviation=deviation, error=deviation / math.sqrt(count)
     )

@@ -20,7 +20,7 @@ from perf_culprit.stats.unit_table import numbered
 # The scatter of few executions chooses by chance, and the intervals of few rounds would be too short.
 FEWEST_ROUNDS: Final = 4
 # Of the median's variance. A smaller gain is not worth another number than the one that everybody expects.
-WORTH: Final = 0.8
+WORTH_ANOTHER: Final = 0.8
 
 # Times. The fastest executions of a rate have the largest numbers, so it is mirrored.
 REDUCTIONS: Final[Mapping[str, Callable[[Ragged], Floats]]] = {
@@ -63,7 +63,7 @@ def execution_values(
     for rows in (np.flatnonzero(is_open & (kind == one)) for one in np.unique(kind[is_open])):
         scatter = {name: _scatter(numbers[rows], block) for name, numbers in reduced.items()}
         best = min(scatter, key=lambda name: scatter[name])
-        if scatter[best] <= WORTH * scatter[MEDIAN]:
+        if scatter[best] <= WORTH_ANOTHER * scatter[MEDIAN]:
             values[rows] = reduced[best][rows]
             for row in rows.tolist():
                 reduction[row] = best

@@ -9,7 +9,7 @@ import numpy as np
 from perf_culprit.arrays import Integers
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
+FamilyResult = TypeVar("FamilyResult")
 
 
 def families(kinds: Iterable[Hashable], *, alone: Iterable[bool]) -> Integers:
@@ -25,12 +25,14 @@ def families(kinds: Iterable[Hashable], *, alone: Iterable[bool]) -> Integers:
 
 
 def by_kind(
-    items: Sequence[Item], kinds: Sequence[Hashable], assess: Mapping[Any, Callable[[Sequence[Item]], Sequence[Result]]]
-) -> Sequence[Result]:
+    items: Sequence[Item],
+    kinds: Sequence[Hashable],
+    assess: Mapping[Any, Callable[[Sequence[Item]], Sequence[FamilyResult]]],
+) -> Sequence[FamilyResult]:
     """Apply the function of each kind to all its items, and return the results in order."""
     if len(set(kinds)) == 1:
         return assess[kinds[0]](items)
-    results: dict[int, Result] = {}
+    results: dict[int, FamilyResult] = {}
     for kind in dict.fromkeys(kinds):
         rows = [row for row, other in enumerate(kinds) if other == kind]
         results.update(zip(rows, assess[kind]([items[row] for row in rows]), strict=True))
@@ -38,8 +40,8 @@ def by_kind(
 
 
 def in_families(
-    items: Sequence[Item], assess: Callable[[Sequence[Item]], Sequence[Result]], *, alone: Iterable[bool]
-) -> list[Result]:
+    items: Sequence[Item], assess: Callable[[Sequence[Item]], Sequence[FamilyResult]], *, alone: Iterable[bool]
+) -> list[FamilyResult]:
     """Apply `assess` to the items of each family, and return the results in order."""
     numbers = families(repeat(None, len(items)), alone=alone).tolist()
     return list(by_kind(items, numbers, dict.fromkeys(numbers, assess)))

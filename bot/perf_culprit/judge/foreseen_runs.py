@@ -13,12 +13,12 @@ from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Run
 from perf_culprit.stats.conventions import FEW_RUNS
-from perf_culprit.stats.engine import judge
+from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 CHANGE: Final = 0.3
-USUAL: Final = 0.02  # variation of runs on a quiet machine
-MOST_BENCHMARKS: Final = 20  # a larger suite takes longer and needs no fewer runs
+USUAL_NOISE: Final = 0.02  # variation of runs on a quiet machine
+MOST_FORESEEN_BENCHMARKS: Final = 20  # a larger suite takes longer and needs no fewer runs
 
 
 def runs_note(baseline: Baseline, target: Run, *, settings: PolicySettings, window: int) -> tuple[Reason, ...]:
@@ -30,18 +30,18 @@ def runs_note(baseline: Baseline, target: Run, *, settings: PolicySettings, wind
     values = ([run.value for run in one.baseline] for one in pairs if depends_on_machine(one.metric.unit))
     measured = [[math.log(value) for value in row] for row in values if min(row) > 0]
     noises = [float(np.std(row, ddof=1)) for row in measured if len(row) >= FEW_RUNS]
-    noise, benchmarks = float(np.median(noises)) if noises else None, min(len(measured), MOST_BENCHMARKS)
+    noise, benchmarks = float(np.median(noises)) if noises else None, min(len(measured), MOST_FORESEEN_BENCHMARKS)
     tiers = Tiers(proven=settings.proven, suspected=settings.suspected)
 
     def proves(runs: int) -> bool:
-        location = (noise or USUAL) * np.random.default_rng(0).standard_normal((benchmarks, runs + 1))
+        location = (noise or USUAL_NOISE) * np.random.default_rng(0).standard_normal((benchmarks, runs + 1))
         location[0, -1] += math.log1p(CHANGE)
-        return bool(judge(UnitTable.of(location, np.arange(runs + 1) == runs), tiers=tiers).is_proven[0])
+        return bool(judge_units(UnitTable.of(location, np.arange(runs + 1) == runs), tiers=tiers).is_proven[0])
 
     if not measured or proves(stored):
         return ()
     more = range(stored + 1, window + 1)
     place = bisect_left(more, True, key=proves)
     code = Remark.RUNS_NEEDED if place < len(more) else Remark.RUNS_PROVE_NOTHING
-    runs, usual = [*more, window][place], None if noise else USUAL
+    runs, usual = [*more, window][place], None if noise else USUAL_NOISE
     return (because(code, count=stored, runs=runs, change=CHANGE, noise=noise, usual=usual),)

@@ -18,7 +18,7 @@ from perf_culprit.model.run import TIME, Benchmark, MetricKey, Run
 CPU_TIMES: Final = ("cpu_time", Count.CPU_TIME.value)
 # What computes has a processor in all of the time in which it does not wait for one. The margin is the minimum effect
 # of times, so that the choice can hide no larger change of waiting.
-MARGIN: Final = DEFAULTS[DataKind.BENCHMARK]
+TIME_MARGIN: Final = DEFAULTS[DataKind.BENCHMARK]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,8 +112,8 @@ def _computes(cpu: MetricKey, wall: MetricKey, *sides: Run) -> bool | None:
     """Whether both sides only compute; None if nothing tells."""
     shares = [_on_processor(of[cpu], of[wall], run) for run in sides for of in (_by_key(run),)]
     values = [share.value for share in shares]
-    is_near = all(1 - MARGIN <= value <= 1 + MARGIN for value in values)
-    if is_near and max(values) <= (1 + MARGIN) * min(values):
+    is_near = all(1 - TIME_MARGIN <= value <= 1 + TIME_MARGIN for value in values)
+    if is_near and max(values) <= (1 + TIME_MARGIN) * min(values):
         return True
     return False if all(share.is_known for share in shares) else None
 

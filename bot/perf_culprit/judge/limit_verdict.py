@@ -16,7 +16,7 @@ from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.detector import LimitRule, detector_of
 from perf_culprit.judge.metric_pairs import some_of
 from perf_culprit.judge.one_load import at_one_load
-from perf_culprit.judge.rule_votes import spans
+from perf_culprit.judge.rule_votes import true_stretches
 from perf_culprit.judge.verdict import Decided, level_of
 from perf_culprit.model.detectors import Scale
 from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Drawn, Evidence, Finding, Level, Verdict
@@ -30,7 +30,7 @@ from perf_culprit.stats.multiplicity import known_q_values, number, numbers
 
 FEWEST_SAMPLES: Final = 4  # needed to judge a counter's limits
 # Percentiles of a counter's samples: if none of them moves by the minimum effect, no change is called.
-MOVED: Final = (50, *PERCENTILES[DEFAULT_LIMITS])
+MOVED_PERCENTILES: Final = (50, *PERCENTILES[DEFAULT_LIMITS])
 # Counters to draw; each needs its samples sorted once more.
 MOST_CHARTS: Final = 200
 
@@ -117,7 +117,7 @@ def counter_findings(
     q_values = known_q_values(numbers(entry.excess.chance for entry in evidence))
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
     ranked = sorted(range(len(evidence)), key=lambda row: -evidence[row].violation)
-    drawn = {row for row in ranked[:MOST_CHARTS] if is_out_of_control(evidence[row])}
+    drawn = {row for row in ranked[:MOST_CHARTS] if exceeds_threshold(evidence[row])}
     findings = []
     for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
         q_value = number(q_values[row])
@@ -148,7 +148,7 @@ def _moved_little(evidence: Evidence, pair: TablePair, index: int, minimum_effec
     if reaches(_worsening(evidence), minimum_effect):
         return False
     target, runs, _ = _charted_sides(evidence, pair, index)
-    before, after = (np.nanpercentile(side, MOVED) for side in (np.concatenate(runs), target))
+    before, after = (np.nanpercentile(side, MOVED_PERCENTILES) for side in (np.concatenate(runs), target))
     usual = abs(before[0])
     return bool(usual and not reaches((after - before) / usual, minimum_effect).any())
 
@@ -158,12 +158,12 @@ def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
     charted = [finding for finding in findings if finding.excess.chance is not None]
     if not charted:
         return []
-    alarms = sum(is_out_of_control(entry) for entry in charted)
+    alarms = sum(exceeds_threshold(entry) for entry in charted)
     by_chance = sum(1 / (entry.baseline.runs + 1) for entry in charted if entry.baseline is not None)
     return [because(Remark.OUT_OF_CONTROL, found=alarms, count=len(charted), chance=by_chance)]
 
 
-def is_out_of_control(evidence: Evidence) -> bool:
+def exceeds_threshold(evidence: Evidence) -> bool:
     return evidence.score is not None and evidence.threshold is not None and evidence.score > evidence.threshold
 
 
@@ -248,7 +248,7 @@ def _time_series(evidence: Evidence, times_s: Floats, values: Floats, *, is_scal
         below = (medians < lower) & (medians >= idle)
         violations = tuple(
             (start_s + first * interval_s, start_s + last * interval_s)
-            for first, last in spans(below | (medians > upper))
+            for first, last in true_stretches(below | (medians > upper))
         )
     return TimeSeries(
         values=tuple(medians.tolist()),

@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import structs
 
 from perf_culprit.arrays import Floats
-from perf_culprit.judge.metric_pairs import scaled
-from perf_culprit.judge.unit_factors import conversion_factor, is_rate, milliseconds_per
+from perf_culprit.judge.metric_pairs import scale_benchmark
+from perf_culprit.judge.unit_factors import conversion_factor, is_per_time, milliseconds_per
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Benchmark, Metric, MetricKey, Run
@@ -97,12 +97,12 @@ def _exponent(metric: Metric) -> int:
     """Exponent of the machine's slowness in the metric: 1 for times, -1 for rates, 0 for counts and sizes."""
     if milliseconds_per(metric.unit) is not None:
         return 1
-    return -1 if is_rate(metric.unit) else 0
+    return -1 if is_per_time(metric.unit) else 0
 
 
 def _scaled_run(run: Run, factor: float) -> Run:
     def brought(benchmark: Benchmark) -> Benchmark:
         exponent = _exponent(benchmark.metric)
-        return scaled(benchmark, benchmark.metric, factor**exponent) if exponent else benchmark
+        return scale_benchmark(benchmark, benchmark.metric, factor**exponent) if exponent else benchmark
 
     return structs.replace(run, benchmarks=tuple(brought(benchmark) for benchmark in run.benchmarks))

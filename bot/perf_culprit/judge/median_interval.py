@@ -15,13 +15,13 @@ from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.judge.suite_units import SuiteUnits
-from perf_culprit.judge.unit_evidence import Description, assess, named
+from perf_culprit.judge.unit_evidence import Description, assess, named_numbers
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.stats.order_interval import (
     MINIMUM_SAMPLES,
     MedianEstimate,
-    deviation,
+    median_deviation,
     median_estimate,
     median_test,
     resolution,
@@ -69,7 +69,7 @@ def _deviations(target: Ragged, baseline: Ragged, enough: np.ndarray) -> list[De
     target, baseline = target.rows(enough), baseline.rows(enough)
     finest = _finest(resolution(target), resolution(baseline))
     medians = [_at_least(median_estimate(side), finest / 2) for side in (target, baseline)]
-    outcome = deviation(*medians)
+    outcome = median_deviation(*medians)
     bounds = [end for side in medians for end in side.bounds()]
     details = {
         "difference_excludes_zero": outcome.excludes_zero.astype(np.float64),
@@ -89,7 +89,7 @@ def _deviations(target: Ragged, baseline: Ragged, enough: np.ndarray) -> list[De
             half_widths=(before, after),
         )
         for own, deviates, overlaps, before, after in zip(
-            named(details, len(enough)), *(column.tolist() for column in columns), strict=True
+            named_numbers(details, len(enough)), *(column.tolist() for column in columns), strict=True
         )
     ]
 

@@ -13,10 +13,9 @@ from perf_culprit.judge.statistic import unmeasurable
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Untested, because
-from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
+from perf_culprit.model.run import SHOWN_HASH, Benchmark, Direction, Metric, MetricKey, Run, Summary
 
 MOST_DRAWN = 50
-SHOWN = 12  # characters of a version
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,11 +158,11 @@ def _pair(
         obstacle = obstacle_of(target.metric, [run.metric for run in reversed(earlier)], trusted_direction)
         factors = [conversion_factor(run.metric.unit, metric.unit) for run in earlier]
         converted = tuple(
-            run if factor in {None, 1.0} else scaled(run, metric, factor or 1.0)
+            run if factor in {None, 1.0} else scale_benchmark(run, metric, factor or 1.0)
             for run, factor in zip(earlier, factors, strict=True)
         )
     if older is not None:
-        obstacle = because(Untested.BENCHMARK_CHANGED, before=older[:SHOWN], now=str(target.version)[:SHOWN])
+        obstacle = because(Untested.BENCHMARK_CHANGED, before=older[:SHOWN_HASH], now=str(target.version)[:SHOWN_HASH])
     if obstacle is None:
         obstacle = _unmeasurable(target, converted)
     return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle)
@@ -186,7 +185,7 @@ def obstacle_of(metric: Metric, earlier: Iterable[Metric], trusted_direction: bo
     return None
 
 
-def scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:
+def scale_benchmark(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:
     """Multiply all numbers of the benchmark by the factor, and set its `metric`."""
     summary = benchmark.summary
     return structs.replace(

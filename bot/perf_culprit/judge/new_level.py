@@ -12,7 +12,7 @@ from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.stats.level_shift import NewLevels, new_levels
 
-SHOWN_METRICS = 10
+SHOWN_PER_REMARK = 10
 
 
 def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ...]]:
@@ -90,7 +90,7 @@ def _remarks(
         because(
             Remark.INHERITED_LEVEL, benchmark=key.benchmark, metric=key.metric, commit=(runs[since].commit or "")[:7]
         )
-        for key, since in list(inherited.items())[:SHOWN_METRICS]
+        for key, since in list(inherited.items())[:SHOWN_PER_REMARK]
     ]
     lasting = sum(bool(levels.lasting.any()) and key not in inherited for key, levels in by_metric.items())
     undone = sum(bool(levels.undone.any()) and key not in inherited for key, levels in by_metric.items())

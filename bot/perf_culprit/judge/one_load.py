@@ -12,7 +12,7 @@ from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_load import Load
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.run_medians import RunMedians
-from perf_culprit.judge.statistic import LARGEST, SMALLEST
+from perf_culprit.judge.statistic import LARGEST_NUMBER, SMALLEST_NUMBER
 from perf_culprit.judge.unit_factors import milliseconds_per
 from perf_culprit.model.finding import Evidence, Finding, Side, Verdict
 from perf_culprit.model.reason import Reason, Remark, Untested, because
@@ -44,7 +44,7 @@ USUAL_LOADS: Final = PERCENTILES[DEFAULT_LIMITS]
 # Beyond these loads by more than they are apart, up to this share of the usual load, slopes are taken as uncertain.
 FARTHEST: Final = 0.15
 
-Sides = tuple[Floats, tuple[Floats, ...]]
+ValueSides = tuple[Floats, tuple[Floats, ...]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -185,7 +185,7 @@ def load_notes(tables: Sequence[TablePair]) -> list[Reason]:
     return [because(Remark.LOAD_DIFFERS, change=largest)] if abs(largest) >= NOTABLE_LOAD_DIFFERENCE else []
 
 
-def at_one_load(pair: TablePair, index: int, *, at_any_load: bool) -> tuple[Sides, bool]:
+def at_one_load(pair: TablePair, index: int, *, at_any_load: bool) -> tuple[ValueSides, bool]:
     """One counter as charted but with idle time, in order of time; and whether it had to be scaled."""
     one = slice(index, index + 1)
     (target,), *runs = (
@@ -198,7 +198,7 @@ def at_one_load(pair: TablePair, index: int, *, at_any_load: bool) -> tuple[Side
 
 def scale(
     metric: Metric, target: Floats, runs: tuple[Floats, ...], loads: Loads, details: dict[str, float]
-) -> tuple[Sides, Reason | None]:
+) -> tuple[ValueSides, Reason | None]:
     """Scale both sides to the reference load, or return the reason why not; the quality of fit goes into `details`."""
     if loads.target is None:
         return (target, runs), loads.reason
@@ -271,6 +271,6 @@ def measured_values(values: Floats) -> Floats:
     """Copy and transpose, one counter per row; infinite and absurd numbers become missing, tiny ones zero."""
     copied = np.array(values.T, order="C")
     sizes = np.abs(copied)
-    copied[sizes > LARGEST] = np.nan
-    copied[sizes < SMALLEST] = 0.0
+    copied[sizes > LARGEST_NUMBER] = np.nan
+    copied[sizes < SMALLEST_NUMBER] = 0.0
     return copied

@@ -19,9 +19,9 @@ WAYS_PER_ROUND: Final = 6
 # A measurement that ends when it is decided is judged this often, and the looks share its error rates.
 LOOKS: Final = 4
 # A larger number of rounds is no useful advice.
-MOST_ROUNDS: Final = 1_000
+MOST_ADVISED_ROUNDS: Final = 1_000
 # A larger change, a millionfold, is meaningless.
-LARGEST: Final = 1e6
+LARGEST_FORESEEN: Final = 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,12 +60,14 @@ def minutes_in_turn(rounds: int, *, execution_s: float, build_s: float = 0.0) ->
 
 def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
     """The change that these rounds of A B B A detect with the power; `noise` of an execution as a logarithm."""
-    return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST)))
+    return math.expm1(
+        min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST_FORESEEN))
+    )
 
 
 def rounds_that_show(change: float, noise: float, *, alpha: float, least: int) -> int | None:
-    """The fewest rounds, at least `least`, that detect such a change with the power; None beyond MOST_ROUNDS."""
-    choices = range(least, MOST_ROUNDS + 1)
+    """Return the fewest rounds, at least `least`, that detect such a change; None beyond MOST_ADVISED_ROUNDS."""
+    choices = range(least, MOST_ADVISED_ROUNDS + 1)
     place = bisect_left(choices, True, key=lambda count: shown_by_rounds(count, noise, alpha=alpha) <= change)
     return choices[place] if place < len(choices) else None
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from perf_culprit.arrays import Floats, Integers
 from perf_culprit.judge.series_changes import judge_one
-from perf_culprit.judge.statistic import LARGEST, MEDIAN, states
+from perf_culprit.judge.statistic import LARGEST_NUMBER, MEDIAN, states
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, Metric, MetricKey, Run
 from perf_culprit.model.series import Panel, PanelRun, PanelSeries, Series
@@ -132,7 +132,7 @@ class PanelGrowth:
 
 def _rounded(value: float) -> float:
     """Round to six digits; NaN for an implausibly large number."""
-    return float(f"{value:g}") if abs(value) <= LARGEST else math.nan
+    return float(f"{value:g}") if abs(value) <= LARGEST_NUMBER else math.nan
 
 
 def _reduced(benchmark: Benchmark) -> tuple[float, float, float]:

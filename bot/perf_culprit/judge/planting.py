@@ -6,14 +6,14 @@ from statistics import median
 import numpy as np
 from msgspec.structs import replace
 
-from perf_culprit.judge.metric_pairs import scaled
+from perf_culprit.judge.metric_pairs import scale_benchmark
 from perf_culprit.judge.trials import DRAWS
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import PLANTED_CHANGES, USUAL_CHANGE, Seen, UnchangedTrials
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 from perf_culprit.stats.conventions import POWER
 
-Sides = tuple[Run, Run]
+RunPair = tuple[Run, Run]
 # Returns the names of the benchmarks that a comparison of baseline and target suspects or proves to be worse.
 Flagged = Callable[[Run, Run], Collection[str]]
 
@@ -25,7 +25,7 @@ class Planting:
     planted change multiplies the real numbers of one benchmark.
     """
 
-    def __init__(self, sides: Sides, flagged: Flagged, *, seed: int = 0) -> None:
+    def __init__(self, sides: RunPair, flagged: Flagged, *, seed: int = 0) -> None:
         self._sides = sides
         self._flagged = flagged
         self._seed = seed
@@ -137,7 +137,7 @@ def _planted(run: Run, key: MetricKey, effect: float) -> Run:
     return replace(
         run,
         benchmarks=tuple(
-            scaled(one, one.metric, (1 + effect) ** one.direction.worse_sign) if one.key == key else one
+            scale_benchmark(one, one.metric, (1 + effect) ** one.direction.worse_sign) if one.key == key else one
             for one in run.benchmarks
         ),
     )

@@ -14,11 +14,11 @@ from perf_culprit.judge.detector import Detector, DetectorOptions, LimitRule, Sw
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
 from perf_culprit.judge.one_load import load_as_cause, table_loads, without_load
-from perf_culprit.judge.rule_models import Model, build_models
+from perf_culprit.judge.rule_models import RuleModel, build_models
 from perf_culprit.judge.rule_options import RuleOptions, rule_options
-from perf_culprit.judge.rule_series import Series, normalise
+from perf_culprit.judge.rule_series import CounterSeries, normalise
 from perf_culprit.judge.rule_training import Training, choose_training
-from perf_culprit.judge.rule_votes import Combined, combine, in_violation, spans
+from perf_culprit.judge.rule_votes import Combined, combine, in_violation, true_stretches
 from perf_culprit.judge.rule_wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
 from perf_culprit.judge.run_medians import RunMedians, level_chances, median_allowance
 from perf_culprit.model.finding import Evidence, Excess, RuleEvidence, Side
@@ -30,7 +30,7 @@ from perf_culprit.stats.unit_table import Tiers
 
 # The settings that test counters without a rule.
 EQUAL_WIDTH: Final = "equal_width"
-THREE_LEVELS: Final = "rule-ensemble.discretisation: three_level"
+THREE_LEVEL_KEY: Final = "rule-ensemble.discretisation: three_level"
 CHART: Final = "counter-detector: control_chart"
 
 MOST_NOTES: Final = 3
@@ -45,16 +45,16 @@ class _Ensemble:
 
     tables: Sequence[TablePair]
     training: Training
-    series: tuple[Series, ...]
+    series: tuple[CounterSeries, ...]
     names: tuple[str, ...]
-    models: Sequence[Model]
+    models: Sequence[RuleModel]
     weights: Floats
     combined: Combined
     options: RuleOptions
     unusual: tuple[float, ...]
 
     @property
-    def target(self) -> Series:
+    def target(self) -> CounterSeries:
         return self.series[-1]
 
     def out_of_control(self, counter: int) -> bool:
@@ -63,10 +63,10 @@ class _Ensemble:
 
 def _detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
     """Return one evidence per counter of each table, in order. All tables are one system: rules join them."""
-    return assess(tables, rule_options(options.settings.rule_ensemble), tiers=options.tiers)
+    return assess_tables(tables, rule_options(options.settings.rule_ensemble), tiers=options.tiers)
 
 
-def assess(tables: Sequence[TablePair], options: RuleOptions, *, tiers: Tiers | None = None) -> list[Evidence]:
+def assess_tables(tables: Sequence[TablePair], options: RuleOptions, *, tiers: Tiers | None = None) -> list[Evidence]:
     listed = [
         (number, key, metric, obstacle)
         for number, pair in enumerate(tables)
@@ -194,7 +194,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
         rules=RuleEvidence(
             votes=model_votes(made.training, made.models, made.weights, counter),
             rules=tuple(rules),
-            violations=tuple((start + first * step, start + last * step) for first, last in spans(violated)),
+            violations=tuple((start + first * step, start + last * step) for first, last in true_stretches(violated)),
             lower_boundary=finite(scale.low[counter]),
             upper_boundary=finite(scale.high[counter]),
         )
@@ -209,7 +209,9 @@ def _reason(combined: Combined, counter: int, target: Side | None, options: Rule
     if not combined.models[counter]:
         return because(Untested.BASELINE_MISSING)
     if combined.able[counter] <= combined.threshold[counter]:
-        return because(Untested.WITHOUT_RULES, setting=THREE_LEVELS if options.discretisation == EQUAL_WIDTH else CHART)
+        return because(
+            Untested.WITHOUT_RULES, setting=THREE_LEVEL_KEY if options.discretisation == EQUAL_WIDTH else CHART
+        )
     return None
 
 

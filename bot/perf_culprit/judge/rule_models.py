@@ -8,12 +8,12 @@ import numpy as np
 from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, blocks
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.stats.association_rules import Rules, lowest_plausible_share, mine_rules, relative_entropy
-from perf_culprit.stats.discretise import Levels, Scale, equal_width_scale, three_level_scale, to_levels
+from perf_culprit.stats.discretise import LevelScale, LevelTable, equal_width_scale, three_level_scale, to_levels
 from perf_culprit.stats.items import Bits, HeldBits, Items, shares_change
 from perf_culprit.stats.next_run import prediction_limits
 from perf_culprit.stats.rule_change import (
     NEVER,
-    Outcome,
+    RuleCounts,
     apply_rules,
     conditional_moments,
     confidence_change,
@@ -24,7 +24,7 @@ from perf_culprit.stats.rule_change import (
 
 # Cosine distance of a counter's level shares from before if it moved by itself; differences by chance are smaller. It
 # only decides which of several counters is blamed for broken rules between them.
-MOVED = 0.2
+MOVED_BY_ITSELF = 0.2
 
 # The spread of two runs is very uncertain: limits of one degree of freedom at one percent would find nothing.
 ALPHA_OF_TWO_RUNS = 0.1
@@ -43,7 +43,7 @@ class Violated:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Model:
+class RuleModel:
     """One model's result for m counters: shapes (m,) over all counters, duplicates included.
 
     `measured`: in its run and in the target. `ruled`: it has a rule that good runs keep. `flagged`: the target breaks
@@ -52,7 +52,7 @@ class Model:
     among those that were mined, `kept` (k,) the counter of each such number.
     """
 
-    scale: Scale
+    scale: LevelScale
     items: Items
     violated: Violated
     measured: Booleans
@@ -66,13 +66,13 @@ class Model:
 
 def build_models(
     runs: Sequence[Floats], target: Floats, groups: Sequence[Sequence[int]], options: RuleOptions
-) -> list[Model]:
+) -> list[RuleModel]:
     """Build the models in the order of `runs` (n, m each); only one for all runs if the options request a single model.
 
     Three levels are relative to a model's own environment, equal widths to the whole repository.
     """
     everything = equal_width_scale(np.vstack(runs)) if options.discretisation == "equal_width" else None
-    models: dict[int, Model] = {}
+    models: dict[int, RuleModel] = {}
     for group in groups:
         values = [runs[index] for index in group]
         scale = everything or three_level_scale(np.vstack(values))
@@ -90,19 +90,19 @@ class _Group:
     They have the same rules, and rules between them are never broken. Only one of them is mined.
     """
 
-    scale: Scale
+    scale: LevelScale
     items: Items
-    levels: tuple[Levels, ...]
+    levels: tuple[LevelTable, ...]
     bits: tuple[HeldBits, ...]
     values: tuple[Floats, ...]
-    target: Levels
+    target: LevelTable
     target_values: Floats
     target_bits: HeldBits
     merged: Integers
     kept: Integers
 
     @classmethod
-    def of(cls, scale: Scale, runs: Sequence[Floats], target: Floats) -> "_Group":
+    def of(cls, scale: LevelScale, runs: Sequence[Floats], target: Floats) -> "_Group":
         own, others = to_levels(target, scale), [to_levels(run, scale) for run in runs]
         merged, kept = _duplicates(np.vstack([*others, own]), scale.sizes)
         items = Items(scale.sizes[kept])
@@ -120,7 +120,7 @@ class _Group:
             kept=kept,
         )
 
-    def model(self, own: Levels, options: RuleOptions) -> Model:
+    def model(self, own: LevelTable, options: RuleOptions) -> RuleModel:
         mined = mine_rules(own, self.items, options.mining)
         with_premise = mined.take((mined.premises != ABSENT).any(axis=1))
         rules, lowest = (
@@ -149,7 +149,7 @@ class _Group:
         np.bitwise_or.at(wrong, of_counter[strongest], mismatches(violated.rules, self.target_bits, self.items))
         measured = (own != ABSENT).any(axis=0) & (self.target != ABSENT).any(axis=0)
         ruled, flagged = (np.isin(np.arange(len(self.kept)), which) for which in (of_counter, of_counter[strongest]))
-        return Model(
+        return RuleModel(
             scale=self.scale,
             items=self.items,
             violated=violated,
@@ -176,10 +176,10 @@ class _Group:
         )
         return above.astype(np.intp) - below
 
-    def _guarded(self, rules: Rules, broken: Integers, outcome: Outcome, own: Levels, alpha: float) -> Integers:
+    def _guarded(self, rules: Rules, broken: Integers, outcome: RuleCounts, own: LevelTable, alpha: float) -> Integers:
         """The broken rules that no good run would break, and that are evidence against their own counter."""
         broken = broken[self._beyond_runs(rules.take(broken), alpha)]
-        moved = shares_change(self.items, own, self.target) > MOVED
+        moved = shares_change(self.items, own, self.target) > MOVED_BY_ITSELF
         return broken[self._accuse(rules, broken, np.flatnonzero(outcome.premises), moved)]
 
     def _signatures(self, rules: Rules, options: RuleOptions) -> tuple[Rules, Floats]:
@@ -232,7 +232,7 @@ class _Group:
         return conditional_moments(premise_bits(rules, bits, self.items), values[:, of_counter])
 
 
-def _beyond_chance(outcome: Outcome, expected: Floats, alpha: Floats) -> Booleans:
+def _beyond_chance(outcome: RuleCounts, expected: Floats, alpha: Floats) -> Booleans:
     """Whether this number of matches is rarer than `alpha` if each premise is matched with the `expected` share."""
     confidence = np.nan_to_num(outcome.confidence, nan=1.0)
     # A premise that never holds adds no evidence.
@@ -241,7 +241,7 @@ def _beyond_chance(outcome: Outcome, expected: Floats, alpha: Floats) -> Boolean
     return rare
 
 
-def _duplicates(levels: Levels, sizes: Integers) -> tuple[Integers, Integers]:
+def _duplicates(levels: LevelTable, sizes: Integers) -> tuple[Integers, Integers]:
     numbers: dict[tuple[int, bytes], int] = {}
     kept: list[int] = []
     merged = np.empty(levels.shape[1], dtype=np.intp)

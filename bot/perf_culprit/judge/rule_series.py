@@ -20,7 +20,7 @@ MOST_FOR_MODES = 600  # samples show whether a counter has two modes; more of th
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Series:
+class CounterSeries:
     """`values` (n, m) of all tables' counters in order, then their loads; NaN where missing.
 
     `starts_s`: each table's first instant on its own clock. `interval_s` is the time between instants.
@@ -41,7 +41,7 @@ class _Source:
     ahead_s: float
 
 
-def normalise(tables: Sequence[TablePair], runs: Sequence[Run], options: RuleOptions) -> tuple[Series, ...]:
+def normalise(tables: Sequence[TablePair], runs: Sequence[Run], options: RuleOptions) -> tuple[CounterSeries, ...]:
     """Return the runs and, last, the target, all with the same interval. A short run has few instants or none."""
     sources = [_sources(tables, run) for run in (*runs, None)]
     if not options.is_published:
@@ -127,14 +127,16 @@ def _interval(
     return max(RATE_MARGIN * max(steps, default=1.0), longest / most_instants)
 
 
-def _series(sources: Sequence[_Source], window: tuple[float, float], interval_s: float, most_instants: int) -> Series:
+def _series(
+    sources: Sequence[_Source], window: tuple[float, float], interval_s: float, most_instants: int
+) -> CounterSeries:
     start, end = window
     # If rounding made a window slightly too short, it still holds its last interval.
     count = min(max(int((end - start) / interval_s + 1e-9), 0), most_instants)
     edges_s = start + interval_s * np.arange(count + 1, dtype=np.float64)
     columns = [_columns(source.times_s, source.values, edges_s) for source in sources]
     loads = [_columns(source.times_s, _load(source), edges_s) for source in sources]
-    return Series(
+    return CounterSeries(
         values=np.hstack([*columns, *loads]),
         starts_s=tuple(start + source.ahead_s for source in sources),
         interval_s=interval_s,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perf_culprit.arrays import Booleans, Floats, Integers
-from perf_culprit.judge.rule_models import Model
+from perf_culprit.judge.rule_models import RuleModel
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.stats.items import to_instants
 from perf_culprit.stats.model_votes import bagging_threshold, normalised, votes
@@ -27,7 +27,7 @@ class Combined:
     flagged: Integers
 
 
-def combine(models: Sequence[Model], weights: Floats, options: RuleOptions, *, decisive: Sequence[int]) -> Combined:
+def combine(models: Sequence[RuleModel], weights: Floats, options: RuleOptions, *, decisive: Sequence[int]) -> Combined:
     """Combine the models; `weights` (models,) sum to 1, and models that do not know a counter have no vote on it.
 
     The score is at most that of the `decisive` models alone. A counter that is normal for the target's own environment
@@ -53,7 +53,7 @@ def combine(models: Sequence[Model], weights: Floats, options: RuleOptions, *, d
     )
 
 
-def in_violation(models: Sequence[Model], weights: Floats, counter: int, *, instants: int) -> Booleans:
+def in_violation(models: Sequence[RuleModel], weights: Floats, counter: int, *, instants: int) -> Booleans:
     """Instants (n,) at which models with at least half of the flagging weight see a broken rule of the counter.
 
     The source counts mismatches for one model; with several, the majority decides, as for the flag itself (our choice).
@@ -67,7 +67,7 @@ def in_violation(models: Sequence[Model], weights: Floats, counter: int, *, inst
     return violated
 
 
-def spans(instants: Booleans) -> list[tuple[int, int]]:
+def true_stretches(instants: Booleans) -> list[tuple[int, int]]:
     """Stretches of true values: first instant and the one after the last."""
     steps = np.diff(np.concatenate([[False], instants, [False]]).astype(np.int8))
     return list(zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from perf_culprit.arrays import ABSENT, Floats
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.rule_models import Model
+from perf_culprit.judge.rule_models import RuleModel
 from perf_culprit.judge.rule_training import Training
 from perf_culprit.model.finding import ModelVote, ViolatedRule
 from perf_culprit.model.reason import Reason, Remark, because
@@ -22,7 +22,7 @@ def counter_names(tables: Sequence[TablePair]) -> tuple[str, ...]:
     return tuple(name if len(tables) == 1 else f"{table} {name}" for table, name in (*counters, *loads))
 
 
-def violated_rules(models: Sequence[Model], counter: int, names: Sequence[str]) -> list[ViolatedRule]:
+def violated_rules(models: Sequence[RuleModel], counter: int, names: Sequence[str]) -> list[ViolatedRule]:
     """The counter's violated rules of all models by falling confidence change; each rule once, at its largest."""
     strongest: dict[tuple[tuple[str, ...], str], ViolatedRule] = {}
     for model in models:
@@ -45,7 +45,9 @@ def broken_rule(rule: ViolatedRule) -> Reason:
     )
 
 
-def model_votes(training: Training, models: Sequence[Model], weights: Floats, counter: int) -> tuple[ModelVote, ...]:
+def model_votes(
+    training: Training, models: Sequence[RuleModel], weights: Floats, counter: int
+) -> tuple[ModelVote, ...]:
     if len(models) < len(training.runs):
         together = ", ".join(run_name(run, number) for number, run in enumerate(training.runs, 1))
         return (ModelVote(run=together, weight=1.0, flagged=bool(models[0].flagged[counter])),)
@@ -69,7 +71,7 @@ def run_name(run: Run, number: int) -> str:
     return f"run {number}" if run.time is None else run.time.isoformat()
 
 
-def _rule(model: Model, index: int, counter: int, names: Sequence[str]) -> ViolatedRule:
+def _rule(model: RuleModel, index: int, counter: int, names: Sequence[str]) -> ViolatedRule:
     rules = model.violated.rules
     premise = [item for item in rules.premises[index].tolist() if item != ABSENT]
     return ViolatedRule(
@@ -81,7 +83,7 @@ def _rule(model: Model, index: int, counter: int, names: Sequence[str]) -> Viola
     )
 
 
-def _words(model: Model, item: int, counter: int, names: Sequence[str]) -> str:
+def _words(model: RuleModel, item: int, counter: int, names: Sequence[str]) -> str:
     level, bins = model.items.level(item), int(model.scale.bins[counter])
     if bins == 1:
         return f"{names[counter]} is {THREE_LEVELS[level]}"

@@ -13,10 +13,10 @@ from perf_culprit.arrays import Floats
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.run import Metric
 from perf_culprit.stats.conventions import FEW_RUNS
-from perf_culprit.stats.engine import judge
+from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
-BATCHES: Final = 8
+MEDIAN_BATCHES: Final = 8
 # Medians of smaller batches are too rough.
 SMALLEST_BATCH: Final = 4
 # Factor for a normal sample: the variance of its median times its size, over its variance (pi / 2).
@@ -63,10 +63,10 @@ def median_error(values: Floats) -> float:
     Short series are treated as independent.
     """
     values = values[np.isfinite(values)]
-    size = len(values) // BATCHES
+    size = len(values) // MEDIAN_BATCHES
     if size >= SMALLEST_BATCH:
-        batches = np.median(values[: size * BATCHES].reshape(BATCHES, size), axis=1)
-        return float(batches.var(ddof=1)) / BATCHES
+        batches = np.median(values[: size * MEDIAN_BATCHES].reshape(MEDIAN_BATCHES, size), axis=1)
+        return float(batches.var(ddof=1)) / MEDIAN_BATCHES
     return MEDIAN_FACTOR * float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
 
 
@@ -98,7 +98,7 @@ def level_chances(entries: Sequence[tuple[RunMedians, Metric]], *, tiers: Tiers)
         sampling_variance=(np.sqrt(allowance) / size[:, None]) ** 2,
         kind=np.array([depends_on_machine(metric.unit) for metric in metrics], dtype=np.intp),
     )
-    judged = judge(table, least_change=0.0, tiers=tiers)
+    judged = judge_units(table, least_change=0.0, tiers=tiers)
     return [LevelChance(*one) for one in zip(judged.p_value.tolist(), judged.rate.tolist(), strict=True)]
 
 

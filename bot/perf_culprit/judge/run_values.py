@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from perf_culprit.judge.estimate import estimate
-from perf_culprit.judge.metric_pairs import scaled
+from perf_culprit.judge.metric_pairs import scale_benchmark
 from perf_culprit.judge.statistic import MEDIAN, common_statistic
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.reason import SeriesReason, because, left_out_reasons
@@ -55,7 +55,7 @@ def _series(name: str, entries: dict[int, Benchmark], *, count: int, minimum_eff
     entries = {index: entry for index, entry in entries.items() if entry.is_version_of(last)}
     for index, entry in entries.items():
         if (factor := conversion_factor(entry.metric.unit, newest.unit)) is not None:
-            comparable[index] = entry if factor == 1.0 else scaled(entry, newest, factor)
+            comparable[index] = entry if factor == 1.0 else scale_benchmark(entry, newest, factor)
     notes = list(left_out_reasons({SeriesReason.OTHER_VERSION: others - len(entries)}))
     if left_out := len(entries) - len(comparable):
         notes.append(because(SeriesReason.OTHER_UNIT, unit=newest.unit or "none", count=left_out))

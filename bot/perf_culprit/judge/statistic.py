@@ -7,7 +7,7 @@ from perf_culprit.model.run import Benchmark, Summary
 MEAN = "mean"
 MEDIAN = "median"
 # No benchmark measures numbers outside this range.
-SMALLEST, LARGEST = 1e-60, 1e60
+SMALLEST_NUMBER, LARGEST_NUMBER = 1e-60, 1e60
 
 
 def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) -> str | None:
@@ -28,9 +28,11 @@ def unmeasurable(benchmark: Benchmark) -> float | None:
         numbers = (summary.value, summary.standard_deviation or 0.0, *(summary.confidence_interval or ()))
         numbers += () if summary.median is None else (summary.median,)
     # Run in C for the usual case that all is well: a suite has millions of samples.
-    if min(numbers) >= SMALLEST and max(numbers) <= LARGEST:
+    if min(numbers) >= SMALLEST_NUMBER and max(numbers) <= LARGEST_NUMBER:
         return None
-    return next((number for number in numbers if number != 0 and not SMALLEST <= abs(number) <= LARGEST), None)
+    return next(
+        (number for number in numbers if number != 0 and not SMALLEST_NUMBER <= abs(number) <= LARGEST_NUMBER), None
+    )
 
 
 def states(summary: Summary, statistic: str) -> bool:

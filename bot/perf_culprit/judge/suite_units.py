@@ -14,7 +14,7 @@ from perf_culprit.judge.metric_pairs import MetricPair, metric_families
 from perf_culprit.judge.paired_executions import executions_of
 from perf_culprit.judge.run_medians import MEDIAN_FACTOR
 from perf_culprit.judge.statistic import MEDIAN, common_statistic
-from perf_culprit.judge.unit_factors import depends_on_machine, is_deterministic, is_rate
+from perf_culprit.judge.unit_factors import depends_on_machine, is_deterministic, is_per_time
 from perf_culprit.model.count import is_count
 from perf_culprit.model.run import Metric
 from perf_culprit.stats.conventions import ROUNDING
@@ -23,14 +23,14 @@ from perf_culprit.stats.unit_table import UnitTable
 
 FEWEST_NUMBERS: Final = 4  # equal numbers that two units share as copies or constants, not by chance
 # Block, whether it is the target's, and its index among those.
-Place = tuple[int, bool, int]
+UnitPlace = tuple[int, bool, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unit:
     """`samples` of one unit, or its single number."""
 
-    place: Place
+    place: UnitPlace
     samples: tuple[float, ...]
     squared_error: float = 0.0
 
@@ -44,7 +44,7 @@ class SuiteUnits:
     baseline's `size` (m,). `samples`: both sides' of each benchmark, baseline first, (2m rows).
     """
 
-    places: tuple[Place, ...]
+    places: tuple[UnitPlace, ...]
     values: Floats
     reduction: tuple[str, ...]
     counts: Integers
@@ -115,11 +115,11 @@ def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]])
     Exact counts are the same in every run, so they prove no copy. Fewer different numbers than FEWEST_NUMBERS, which a
     coarse clock repeats, prove none either. A round that lost a side is left out completely.
     """
-    contents: dict[Place, list[tuple[int, Unit]]] = {}
+    contents: dict[UnitPlace, list[tuple[int, Unit]]] = {}
     for row, is_exact in enumerate(_are_exact(pairs).tolist()):
         for unit in () if is_exact else units[row]:
             contents.setdefault(unit.place, []).append((row, unit))
-    first: dict[object, Place] = {}
+    first: dict[object, UnitPlace] = {}
     copies = set()
     for place, content in sorted(contents.items()):
         numbers = tuple((row, unit.samples, unit.squared_error) for row, unit in content)
@@ -135,7 +135,7 @@ def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]])
     return (told, len(copies)) if have_both else ([list(own) for own in units], 0)
 
 
-def _rounds(places: set[Place]) -> set[int]:
+def _rounds(places: set[UnitPlace]) -> set[int]:
     """The blocks with units of both sides."""
     return {block for block, is_target, _ in places if is_target} & {
         block for block, is_target, _ in places if not is_target
@@ -195,7 +195,7 @@ def _orientation(metric: Metric) -> float:
     """1 if a slow machine raises the number, -1 if it lowers it, 0 if counts and sizes know no machine."""
     if not depends_on_machine(metric.unit) or is_count(metric):
         return 0.0
-    return -1.0 if is_rate(metric.unit) else 1.0
+    return -1.0 if is_per_time(metric.unit) else 1.0
 
 
 def _scatter(samples: Ragged, at: tuple[Integers, Integers], values: Floats) -> Floats:
@@ -207,13 +207,13 @@ def _scatter(samples: Ragged, at: tuple[Integers, Integers], values: Floats) -> 
     return scatter
 
 
-def is_exact(metric: Metric) -> bool:
+def repeats_exactly(metric: Metric) -> bool:
     """Whether the same code always gives the same number."""
     return is_deterministic(metric.unit) or is_count(metric)
 
 
 def _are_exact(pairs: Sequence[MetricPair]) -> Booleans:
-    return np.fromiter((is_exact(pair.metric) for pair in pairs), np.bool_, len(pairs))
+    return np.fromiter((repeats_exactly(pair.metric) for pair in pairs), np.bool_, len(pairs))
 
 
 def _repeats(values: Floats, kind: Integers) -> Booleans:

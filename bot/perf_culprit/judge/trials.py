@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge.metric_pairs import scaled
+from perf_culprit.judge.metric_pairs import scale_benchmark
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.accuracy import Power, Rate
 from perf_culprit.model.finding import (
@@ -33,11 +33,11 @@ LASTS = 2
 FEWEST_TRIALS: Final = 3
 DRAWS: Final = 20  # of each planted size: 18 found are nine in ten
 # Per half: more would take long and show nothing else.
-MOST_EXECUTIONS = 40
+MOST_PER_HALF = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+class RunTrial:
     """`following` are up to LASTS runs after the target on its hardware, which show whether an alarm lasts."""
 
     baseline: Baseline
@@ -49,7 +49,7 @@ class Trial:
 class JudgedTrial:
     """A trial and its findings."""
 
-    trial: Trial
+    trial: RunTrial
     findings: tuple[Finding, ...]
 
 
@@ -87,14 +87,14 @@ def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0)
                 for run in runs[index + 1 :]
                 if not run.environment.differences(target.environment, HARDWARE_COMPONENTS)
             ]
-            trial = Trial(baseline=baseline, target=target, following=tuple(following[:LASTS]))
+            trial = RunTrial(baseline=baseline, target=target, following=tuple(following[:LASTS]))
             judged.append(JudgedTrial(trial=trial, findings=findings))
         else:
             earlier.append(target)
     return judged
 
 
-def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -> list[Trial]:
+def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -> list[RunTrial]:
     """Random halves of the runs' samples, `count` trials in total; none if no run has enough samples for two sides."""
     enough = [run for run in map(_divisible, runs) if run.benchmarks]
     if not enough:
@@ -104,7 +104,7 @@ def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -
         run = enough[index % len(enough)]
         split = [_split(benchmark, rng) for benchmark in run.benchmarks]
         first, second = (replace(run, benchmarks=side, counters=()) for side in zip(*split, strict=True))
-        trials.append(Trial(baseline=Baseline(runs=(first,), source=BaselineSource.PAIRED), target=second))
+        trials.append(RunTrial(baseline=Baseline(runs=(first,), source=BaselineSource.PAIRED), target=second))
     return trials
 
 
@@ -125,8 +125,8 @@ def _split(benchmark: Benchmark, rng: np.random.Generator) -> tuple[Benchmark, B
         replace(
             benchmark,
             samples=tuple(benchmark.samples[index] for index in half),
-            group_sizes=tuple(map(len, np.array_split(half, min(len(half), MOST_EXECUTIONS)))),
-            rounds=tuple(number // 2 for number in range(min(len(half), MOST_EXECUTIONS))),
+            group_sizes=tuple(map(len, np.array_split(half, min(len(half), MOST_PER_HALF)))),
+            rounds=tuple(number // 2 for number in range(min(len(half), MOST_PER_HALF))),
         )
         for half in (order[:middle], order[middle:])
     )
@@ -210,7 +210,7 @@ def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rn
     return power
 
 
-def _found(judge: Judge, trial: Trial, key: MetricKey, effect: float) -> Finding | None:
+def _found(judge: Judge, trial: RunTrial, key: MetricKey, effect: float) -> Finding | None:
     target = replace(
         trial.target,
         benchmarks=tuple(_worsened(one, effect) if one.key == key else one for one in trial.target.benchmarks),
@@ -220,4 +220,4 @@ def _found(judge: Judge, trial: Trial, key: MetricKey, effect: float) -> Finding
 
 def _worsened(benchmark: Benchmark, effect: float) -> Benchmark:
     worse = benchmark.metric.direction.worse_sign or 1
-    return scaled(benchmark, benchmark.metric, (1 + effect) ** worse)
+    return scale_benchmark(benchmark, benchmark.metric, (1 + effect) ** worse)

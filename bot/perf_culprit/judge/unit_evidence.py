@@ -26,9 +26,9 @@ from perf_culprit.model.finding import Evidence, Interval, Precision, Side, Suit
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.stats.controls import exonerate
 from perf_culprit.stats.conventions import LEVEL
-from perf_culprit.stats.engine import judge
+from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.ragged import Moments
-from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable
+from perf_culprit.stats.unit_table import SuiteShift, Tiers, UnitJudgement, UnitTable
 
 # Statistic of a paired target: the baseline's value, moved by the change.
 PAIRED: Final = "paired"
@@ -71,7 +71,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     suite = suite_units(chosen, of_chosen)
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
     effects = np.maximum(effects, least_told(chosen, suite))
-    judgement = judge(suite.table, least_change=effects, tiers=options.tiers)
+    judgement = judge_units(suite.table, least_change=effects, tiers=options.tiers)
     is_control = np.array([options.settings.is_control(pair.key.benchmark) for pair in chosen])
     judgement, freed = _freed(
         judgement, chosen, suite.table, is_control=is_control, effects=effects, tiers=options.tiers
@@ -88,14 +88,14 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
 
 
 def _freed(
-    judgement: Judgement,
+    judgement: UnitJudgement,
     pairs: Sequence[MetricPair],
     table: UnitTable,
     *,
     is_control: Booleans,
     effects: Floats,
     tiers: Tiers,
-) -> tuple[Judgement, list[Reason]]:
+) -> tuple[UnitJudgement, list[Reason]]:
     """Take out how far the controls moved, and name the one that moved furthest in each direction."""
     if not is_control.any():
         return judgement, []
@@ -111,7 +111,7 @@ def _freed(
 
 
 def _excused(
-    described: Sequence[Description], judgement: Judgement, table: UnitTable, is_control: Booleans
+    described: Sequence[Description], judgement: UnitJudgement, table: UnitTable, is_control: Booleans
 ) -> list[Description]:
     """Hold back what would be called of a control. A count that changed stays, because no machine does that."""
     rows = is_control & (judgement.is_suspected | judgement.differs) & (table.orientation != 0) & ~table.is_exact
@@ -121,7 +121,7 @@ def _excused(
     ]
 
 
-def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
+def named_numbers(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
     """Return each metric's numbers by name, without missing or infinite ones."""
     finite = {name: (numbers.tolist(), np.isfinite(numbers).tolist()) for name, numbers in columns.items()}
     return [{name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]} for row in range(count)]
@@ -165,7 +165,7 @@ class _Rows:
     is_paired: bool
 
     @classmethod
-    def of(cls, suite: SuiteUnits, judgement: Judgement, options: DetectorOptions, effects: Floats) -> "_Rows":
+    def of(cls, suite: SuiteUnits, judgement: UnitJudgement, options: DetectorOptions, effects: Floats) -> "_Rows":
         def shown(logs: Floats) -> list[float]:
             with np.errstate(over="ignore"):
                 return np.where(suite.is_logarithmic, np.expm1(logs), logs).tolist()  # type: ignore[no-any-return]
@@ -243,7 +243,7 @@ def _too_short(before: Side, after: Side, effect: float) -> Reason | None:
     return because(Untested.TOO_SHORT, step=step) if step > effect else None
 
 
-def _to_prove(judgement: Judgement, rounds: int | None, proven: float) -> list[int | None]:
+def _to_prove(judgement: UnitJudgement, rounds: int | None, proven: float) -> list[int | None]:
     """(m,): for each suspected change, the rounds of this noise that would prove it among these benchmarks."""
     if rounds is None:
         return [None] * len(judgement.change)

@@ -36,16 +36,16 @@ def milliseconds_per(unit: str) -> float | None:
     return scale * 1e3 if kind[0] == "time" and "time" not in kind[1:] else None
 
 
-def is_rate(unit: str) -> bool:
+def is_per_time(unit: str) -> bool:
     """Whether the unit is something per time, such as ops/s."""
     kind, _ = _parsed(unit)
     return "time" in kind[1:] and kind[0] != "time"
 
 
-def quantity(unit: str) -> str:
+def quantity_of_unit(unit: str) -> str:
     """Return what the unit measures: "time", "size", "rate", or "" for anything else."""
     kind, _ = _parsed(unit)
-    return "rate" if is_rate(unit) else kind[0] if kind[0] in {"time", "size"} else ""
+    return "rate" if is_per_time(unit) else kind[0] if kind[0] in {"time", "size"} else ""
 
 
 def is_bytes_per_operation(unit: str) -> bool:
@@ -59,7 +59,7 @@ def is_deterministic(unit: str) -> bool:
 @cache
 def depends_on_machine(unit: str) -> bool:
     """Whether another machine may give another number for the same code: times and rates, not counts and sizes."""
-    return not is_deterministic(unit) and (is_rate(unit) or not is_size(unit.partition("/")[0].strip()))
+    return not is_deterministic(unit) and (is_per_time(unit) or not is_size(unit.partition("/")[0].strip()))
 
 
 @cache
@@ -77,5 +77,5 @@ def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
 
 def least_change(unit: str) -> float:
     """The largest possible relative fall: -1 for times, rates, counts and sizes, which are never negative."""
-    is_positive = milliseconds_per(unit) is not None or is_rate(unit) or is_deterministic(unit)
+    is_positive = milliseconds_per(unit) is not None or is_per_time(unit) or is_deterministic(unit)
     return -1.0 if is_positive else -math.inf

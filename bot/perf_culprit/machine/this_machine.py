@@ -10,7 +10,7 @@ from typing import Final
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.explain.tracer.trace_levels import MINIMUM_SHARE, Budget
-from perf_culprit.explain.tracer.trace_profile import Trace, as_profile, descended_paths
+from perf_culprit.explain.tracer.trace_profile import CallTrace, as_profile, descended_paths
 from perf_culprit.explain.tracer.traced_command import trace_command
 from perf_culprit.explain.tracer.tracer_fault import TraceError
 from perf_culprit.measure.processes import Log, interruptible
@@ -81,16 +81,16 @@ def trace_commits(
     say: Say,
     command: str | None = None,
     variables: Mapping[str, str] | None = None,
-) -> dict[str, Trace]:
+) -> dict[str, CallTrace]:
     """Trace each commit, by its name, executing `command` (None: the benchmark's) with `variables` added.
 
     The baseline (the first) is traced again if a target goes deeper. If the budget ends a trace before its last level,
     all commits are sampled: a culprit may lie below.
     """
-    traces: dict[str, Trace] = {}
+    traces: dict[str, CallTrace] = {}
     baseline, *_ = commits
 
-    def traced(name: str, follow: frozenset[tuple[str, ...]], *, is_sampled: bool | None = None) -> Trace:
+    def traced(name: str, follow: frozenset[tuple[str, ...]], *, is_sampled: bool | None = None) -> CallTrace:
         try:
             return trace_command(
                 lambda own: _execute(

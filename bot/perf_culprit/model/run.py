@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FULL_HASH_PATTERN: Final = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 FULL_HASH: Final = re.compile(FULL_HASH_PATTERN)
+SHOWN_HASH: Final = 12  # characters of a commit or of a benchmark's version in a text
 # Years that a clock of any zone can show in four digits: stored files are named by their time.
 YEARS: Final = range(1970, 9999)
 

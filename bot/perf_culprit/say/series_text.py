@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import structs
 
-from perf_culprit.model.run import FULL_HASH
+from perf_culprit.model.run import FULL_HASH, SHOWN_HASH
 from perf_culprit.model.series import (
     Cell,
     ChangePoint,
@@ -64,7 +64,6 @@ FORMAT: Final = "perf-culprit-changes"
 VERSION: Final = 1
 SERIES_NAME_LIMIT: Final = 80
 LABEL_LIMIT: Final = 24
-SHOWN_HASH: Final = 12
 LISTED: Final = 200
 FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
 T = TypeVar("T", ChangePoint, SeriesAlarm)

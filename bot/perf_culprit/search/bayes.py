@@ -12,18 +12,16 @@ from perf_culprit.search.cost import entropy_bits, expected_confirmation, expect
 from perf_culprit.search.next_rounds import choose_suspects
 from perf_culprit.search.phases import LAST_ANALYSIS, advance, convincing
 from perf_culprit.search.search_answer import outcome_of
-from perf_culprit.search.search_view import FIRST_ANALYSIS, WHOLE_ROUNDS, Standing
+from perf_culprit.search.search_view import FIRST_ANALYSIS, WHOLE_ROUNDS, Round, SearchView
 
 __all__ = ["advance", "next_rounds", "partial_outcome", "progress", "suspects"]
 
 MORE_AT_ONCE: Final = 4  # rounds in progress at once if each may be the last one needed
-SHOWN_SUSPECTS: Final = 3  # suspects in the progress line
+SHOWN_IN_PROGRESS: Final = 3  # suspects in the progress line
 LEAST_POSTERIOR: Final = 0.005  # suspects below this are not shown
 
-Round = tuple[Purpose, tuple[int, ...]]
 
-
-def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911 - a phase each
+def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:  # noqa: PLR0911 - a phase each
     """Return up to `k` further rounds: purpose and commits (0..N; merge bases are -1, -2, …), before shuffling."""
     state, last = standing.state, standing.reach.size
     pending = len(standing.pending)
@@ -67,7 +65,7 @@ def _distinct(*commits: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(commits))
 
 
-def _search_rounds(standing: Standing, k: int) -> Sequence[Round]:
+def _search_rounds(standing: SearchView, k: int) -> Sequence[Round]:
     last = standing.reach.size
     model = standing.model
     chosen = _spread(standing, k) if model.looks_like_decay else choose_suspects(standing, k)
@@ -77,7 +75,7 @@ def _search_rounds(standing: Standing, k: int) -> Sequence[Round]:
     return [(Purpose.SEARCH, (*_references(standing), *suspects)) for suspects in chosen]
 
 
-def _references(standing: Standing) -> tuple[int, ...]:
+def _references(standing: SearchView) -> tuple[int, ...]:
     """Both ends, so that the level of the round cancels; none on a quiet machine, which has nothing to cancel.
 
     On a stable machine every fourth round checks whether it is still stable.
@@ -87,7 +85,7 @@ def _references(standing: Standing) -> tuple[int, ...]:
     return 0, standing.reach.size
 
 
-def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:
+def _spread(standing: SearchView, k: int) -> Sequence[tuple[int, ...]]:
     """Suspects if a ramp is likeliest: commits spread over the depth, those with the fewest samples first."""
     per_round = standing.state.settings.suspects_per_round
     usable = np.flatnonzero(standing.usable[1:-1]) + 1
@@ -101,17 +99,17 @@ def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:
     return chosen[: max(k - len(standing.pending), 0)]
 
 
-def partial_outcome(standing: Standing) -> Outcome:
+def partial_outcome(standing: SearchView) -> Outcome:
     """Return the best answer so far, for a search that is stopped from outside."""
     return outcome_of(standing, OutcomeKind.BUDGET_SPENT)
 
 
-def suspects(standing: Standing) -> tuple[str, ...]:
+def suspects(standing: SearchView) -> tuple[str, ...]:
     """Return the commit that is measured against its parent."""
     return () if standing.state.suspect is None else (standing.state.suspect,)
 
 
-def progress(standing: Standing) -> Progress:
+def progress(standing: SearchView) -> Progress:
     state = standing.state
     is_searching = state.phase not in (Phase.MERGE_BASE, Phase.REPRODUCE, Phase.DONE)
     ends = partial_outcome(standing) if state.phase is Phase.REPRODUCE and state.results else None
@@ -127,11 +125,11 @@ def progress(standing: Standing) -> Progress:
     )
 
 
-def _suspects(standing: Standing) -> tuple[Suspect, ...]:
+def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
     """The likeliest groups of commits that no measurement separates, each by its likeliest commit."""
     mass = standing.model.posterior.copy()
     suspects: list[Suspect] = []
-    while len(suspects) < SHOWN_SUSPECTS and mass.max() > LEAST_POSTERIOR:
+    while len(suspects) < SHOWN_IN_PROGRESS and mass.max() > LEAST_POSTERIOR:
         best = int(np.argmax(mass))
         group = standing.group_of(best)
         suspects.append(Suspect(commit=standing.name(best + 1), posterior=float(mass[group].sum())))
@@ -139,7 +137,7 @@ def _suspects(standing: Standing) -> tuple[Suspect, ...]:
     return tuple(suspects)
 
 
-def _still_to_come(standing: Standing) -> int:
+def _still_to_come(standing: SearchView) -> int:
     """Predict the executions until the next decision that can end the search, from the measurements so far."""
     state = standing.state
     if state.phase is Phase.REPRODUCE:  # a change that more executions do not show is given up

@@ -15,7 +15,7 @@ from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.bisection import CommitRange
 
 MAXIMUM_COMMITS: Final = 2_000_000  # more than the largest public history; a bound against hostile input
-PLACE: Final = "the range of the bisection"
+RANGE_PLACE: Final = "the range of the bisection"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +31,7 @@ class CommitGraph:
         except ValueError:
             raise UsageError(
                 f"commit {commit} is not in the history that was read",
-                place=PLACE,
+                place=RANGE_PLACE,
                 next_step="check both ends; in a shallow checkout set `fetch-depth: 0`",
             ) from None
 
@@ -45,13 +45,15 @@ def parse_parents(text: str) -> CommitGraph:
     rows = [line.split() for line in text.splitlines() if line]
     if len(rows) > MAXIMUM_COMMITS:
         raise DataError(
-            f"more than {MAXIMUM_COMMITS} commits", place=PLACE, next_step="choose a good commit closer to the bad one"
+            f"more than {MAXIMUM_COMMITS} commits",
+            place=RANGE_PLACE,
+            next_step="choose a good commit closer to the bad one",
         )
     rows = [[row[0].lstrip("-"), *row[1:]] for row in rows]
     index = {row[0]: position for position, row in enumerate(rows)}
     parents = tuple(tuple(index[name] for name in row[1:] if name in index) for row in rows)
     if any(parent <= child for child, its_parents in enumerate(parents) for parent in its_parents):
-        raise DataError("commits are not in topological order", place=PLACE, next_step="use `--topo-order`")
+        raise DataError("commits are not in topological order", place=RANGE_PLACE, next_step="use `--topo-order`")
     return CommitGraph(commits=tuple(index), parents=parents)
 
 
@@ -75,16 +77,18 @@ def cut_range(
     """
     good_at, bad_at = graph.index(good), graph.index(bad)
     if good_at == bad_at:
-        raise UsageError("good and bad are the same commit", place=PLACE, next_step="give two different commits")
+        raise UsageError("good and bad are the same commit", place=RANGE_PLACE, next_step="give two different commits")
     on_good = _ancestors(graph, good_at, first_parent=False)
     if on_good[bad_at]:
         raise UsageError(
-            "the good commit descends from the bad one", place=PLACE, next_step="swap good and bad, or check the ends"
+            "the good commit descends from the bad one",
+            place=RANGE_PLACE,
+            next_step="swap good and bad, or check the ends",
         )
     of_bad = _ancestors(graph, bad_at, first_parent=False)
     common = on_good & of_bad
     if not common.any():
-        raise UsageError("good and bad have no common history", place=PLACE, next_step="check both ends")
+        raise UsageError("good and bad have no common history", place=RANGE_PLACE, next_step="check both ends")
     wanted = _ancestors(graph, bad_at, first_parent=True) if first_parent else of_bad
     members = np.flatnonzero(wanted & ~on_good)[::-1]
     position = {int(member): place for place, member in enumerate(members)}

@@ -10,13 +10,13 @@ from scipy.special import chdtri, ndtri
 from perf_culprit.arrays import Floats
 from perf_culprit.model.bisection import NEGLIGIBLE
 from perf_culprit.search import pattern_evidence
-from perf_culprit.search.hypotheses import Model
+from perf_culprit.search.hypotheses import SearchModel
 from perf_culprit.search.level_sizes import round_differences
-from perf_culprit.search.noise import QUIET, UNNAMED
+from perf_culprit.search.noise import QUIET_SPREADS, UNNAMED
 from perf_culprit.search.odds import ODDS_20, ODDS_100, ODDS_1000
 from perf_culprit.search.pair_evidence import DifferenceShape, combined, log_exchange_factors, log_quotient
 from perf_culprit.search.round_samples import Samples, samples_of
-from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
+from perf_culprit.search.search_view import WHOLE_ROUNDS, SearchView
 
 CONFIRM_ROUNDS: Final = 3  # rounds of suspect and parent before a commit is named
 QUIET_ROUNDS: Final = 4  # rounds of the ends and of the pair together: with fewer it could be a change of the machine
@@ -27,13 +27,13 @@ LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which 
 SAFE_WIDTH: Final = 0.75
 
 
-def is_certain(standing: Standing) -> bool:
+def is_certain(standing: SearchView) -> bool:
     """Whether a change exists at all, by the ends or by all samples."""
     model = standing.model
     return bool(standing.state.named) or model.log_reproduced > ODDS_20 or model.log_change > ODDS_1000
 
 
-def is_settled(standing: Standing) -> bool:
+def is_settled(standing: SearchView) -> bool:
     """Whether, on a stable machine, all samples together show a step, at this commit, that is no machine state."""
     model, settings = standing.model, standing.state.settings
     return (
@@ -44,7 +44,7 @@ def is_settled(standing: Standing) -> bool:
     )
 
 
-def log_pair(standing: Standing, candidate: int) -> float:
+def log_pair(standing: SearchView, candidate: int) -> float:
     """Log e-value of "differs from the commit before it" against "equally fast", from this phase's rounds alone.
 
     A merge must differ from each of its parents, so the weakest pair counts.
@@ -56,7 +56,7 @@ def log_pair(standing: Standing, candidate: int) -> float:
     return min((combined(np.sum(own, axis=0)) for own in factors if own), default=0.0)
 
 
-def _stretches(standing: Standing) -> Iterator[tuple[Standing, Samples]]:
+def _stretches(standing: SearchView) -> Iterator[tuple[SearchView, Samples]]:
     """Split the rounds of this phase into stretches, each with all earlier measurements: no round judges itself."""
     results = standing.state.results
     starts = [start for place in LEARNED_AFTER if 0 < (start := standing.state.since + place) < len(results)]
@@ -64,7 +64,7 @@ def _stretches(standing: Standing) -> Iterator[tuple[Standing, Samples]]:
         yield standing.before(start), samples_of(standing.state, standing.with_outside, results[start:end])
 
 
-def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tuple[int, int]) -> Floats:
+def _log_factors(earlier: SearchView, samples: Samples, candidate: int, pair: tuple[int, int]) -> Floats:
     """Evidence from exchanging a round's values, for each of `STEPS`, and from the known size of its noise.
 
     If modes of the machine were learned, the size is unknown.
@@ -79,7 +79,7 @@ def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tupl
     return np.append(exchanged, log_quotient(pairs, shape_of_pairs.step, width, two_states=two_states))
 
 
-def _pair_bound(model: Model) -> float:
+def _pair_bound(model: SearchModel) -> float:
     """Upper 95% bound of the standard deviation of the difference of two executions of one round."""
     ends = round_differences(model.samples.select(model.ends), 0, model.reach.size)
     if model.is_quiet or model.is_stable or ends.size < 2:
@@ -87,20 +87,20 @@ def _pair_bound(model: Model) -> float:
     return float(np.sqrt(ends.var() * ends.size / chdtri(ends.size - 1, 0.95)))
 
 
-def confirming_rounds(standing: Standing) -> int:
+def confirming_rounds(standing: SearchView) -> int:
     """Rounds required before a suspect is named; fewer are sufficient on a quiet machine."""
     if not standing.state.since:
         return WHOLE_ROUNDS
     model = standing.before_phase.model
     if not model.is_quiet:
         return WHOLE_ROUNDS if standing.begins_whole or model.is_stable else CONFIRM_ROUNDS
-    if standing.state.settings.counts and model.change > 2 * QUIET * model.spread_bound:
+    if standing.state.settings.counts and model.change > 2 * QUIET_SPREADS * model.spread_bound:
         return 1
     counts = model.samples.counts(model.reach.size + 1)
     return max(QUIET_ROUNDS - int(min(counts[0], counts[-1])), 1)
 
 
-def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
+def _difference_shape(standing: SearchView, candidate: int) -> DifferenceShape:
     """The shape known before the confirming rounds, so that they do not judge themselves."""
     model = standing.model
     columns = np.vstack([*(model.column_of(named) for named in model.named), model.column_of(candidate)])
@@ -112,7 +112,7 @@ def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
     return DifferenceShape(step=size if step >= 0 else -size, width=width, gap=gap, apart=apart)
 
 
-def _seen_step(standing: Standing, candidate: int) -> float | None:
+def _seen_step(standing: SearchView, candidate: int) -> float | None:
     """Measured commit minus parent; on a quiet machine better than a fit, which spreads several steps over one."""
     before, after = standing.edges(candidate)
     samples = standing.samples
@@ -120,7 +120,7 @@ def _seen_step(standing: Standing, candidate: int) -> float | None:
     return float(levels[1].mean() - levels[0].mean()) if all(level.size for level in levels) else None
 
 
-def _round_noise(standing: Standing) -> tuple[float, float, float]:
+def _round_noise(standing: SearchView) -> tuple[float, float, float]:
     """Width, gap and share of mixed pairs of differences inside a round, without steps."""
     modes = standing.model.modes
     if modes is not None:

@@ -7,32 +7,32 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.model.bisection import CommitRange, Engine, Phase, Purpose, SearchSettings
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.next_rounds import information_bits
-from perf_culprit.search.search_view import FIRST_ANALYSIS, QUIET_ANALYSIS, ROUNDS_WITHOUT_ENDS, Standing, executions
+from perf_culprit.search.search_view import FIRST_ANALYSIS, QUIET_ANALYSIS, ROUNDS_WITHOUT_ENDS, SearchView, executions
 from perf_culprit.search.weighted import tests_left
 
 # Executions of the suspects themselves relative to the bound H / C, as simulated (benchmarks/bisect).
 OVER_THE_BOUND: Final = 1.3
 CONFIRMATION: Final = 12  # executions of suspect and parent that a forecast assumes
-KNOWN: Final = CONFIRMATION  # executions that the theoretical pace is worth, in addition to those that were made
+THEORY_WORTH: Final = CONFIRMATION  # executions that the theoretical pace is worth, in addition to those that were made
 STOP_BITS: Final = 3.0  # bits between a posterior of one half and the one that stops the search
 # Size of the step relative to the standard deviation of one execution: clearly visible, and hidden in its noise.
-CLEAR: Final = 4.0
-HIDDEN: Final = 1.0
+CLEAR_STEP: Final = 4.0
+HIDDEN_STEP: Final = 1.0
 OF_CERTAIN: Final = 13  # executions of ends and confirmation for a rate that rises from 0 to 100%
 RATE_BITS: Final = 0.14  # of one execution at 5% against 40%
-ENDS: Final = (
+EXECUTIONS_OF_ENDS: Final = (
     2 * QUIET_ANALYSIS
 )  # executions of the ends until a change is likely, on one machine; by counts, with the confirmation
 
 
-def entropy_bits(standing: Standing) -> float:
+def entropy_bits(standing: SearchView) -> float:
     mass = standing.model.mass
     return max(0.0, float(-(mass * np.log2(np.maximum(mass, 1e-300))).sum()))
 
 
-def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
+def expected_executions(standing: SearchView, *, optimistic: bool = False) -> int:
     """Predict remaining executions: (H + certainty) / C suspects, each with its share of the ends, and confirmation.
 
     `optimistic` assumes a step one standard error larger: only a search that is hopeless even then is not started.
@@ -51,8 +51,8 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
     return int(min(np.ceil((bits + _missing_bits(standing)) / pace) + confirmation, 10**6))
 
 
-def _pace(standing: Standing, theory: float, bits: float) -> float:
-    """Bits per execution: the theory counts as a few executions (`KNOWN`), next to those that the search has made.
+def _pace(standing: SearchView, theory: float, bits: float) -> float:
+    """Return bits per execution; the theory counts as `THEORY_WORTH` executions, next to those of the search.
 
     A search without progress therefore expects more executions, and the forecast keeps changing.
     """
@@ -63,11 +63,11 @@ def _pace(standing: Standing, theory: float, bits: float) -> float:
     spent = executions(tuple(result for result in standing.state.results if result.job_id in searched))
     gained = max(float(np.log2(standing.reach.size)) - bits, 0.0)
     # If an execution halves the range, slow progress soon shows a problem.
-    assumed = KNOWN / 4 if standing.model.is_quiet else KNOWN
+    assumed = THEORY_WORTH / 4 if standing.model.is_quiet else THEORY_WORTH
     return (assumed * theory + gained) / (assumed + spent)
 
 
-def _missing_bits(standing: Standing) -> float:
+def _missing_bits(standing: SearchView) -> float:
     """Bits between the odds of the leading commit and those that stop the search; at most `STOP_BITS`."""
     best = float(np.clip(standing.model.posterior.max(), 1e-9, 1 - 1e-9))
     stop = standing.meets_parent
@@ -75,7 +75,7 @@ def _missing_bits(standing: Standing) -> float:
     return float(np.clip(missing / 2, 0.0, STOP_BITS))
 
 
-def expected_confirmation(standing: Standing, *, log_e: float, convincing: float, per_round: int) -> int:
+def expected_confirmation(standing: SearchView, *, log_e: float, convincing: float, per_round: int) -> int:
     """Executions until the rounds' evidence reaches `convincing`, at their pace so far.
 
     Without rounds, the pace of a pair is ln 2 times the capacity of one execution at sqrt(2) d' (`pair_evidence`). It
@@ -107,14 +107,14 @@ def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
         left = np.ones(len(commit_range.commits), dtype=np.bool_)
         left[list(commit_range.unchanged)] = False
         usable = np.ones(left.size + 1, dtype=np.bool_)
-        tests = 2 + tests_left(Reach(commit_range), usable, left) + bool(commit_range.merge_bases)
+        tests = 2 + tests_left(Descendants(commit_range), usable, left) + bool(commit_range.merge_bases)
         return Forecast(clear=(each := 2 * settings.repetitions) * tests, hidden=each * tests, tests=tests)
     if settings.of_failures:
         bits = log2(max(len(commit_range.commits) - len(commit_range.unchanged), 1))
         return Forecast(clear=ceil(bits) + OF_CERTAIN, hidden=ceil((bits + 2 * STOP_BITS) / RATE_BITS))
     return Forecast(
-        clear=executions_for(commit_range, settings, d_prime=CLEAR),
-        hidden=executions_for(commit_range, settings, d_prime=HIDDEN),
+        clear=executions_for(commit_range, settings, d_prime=CLEAR_STEP),
+        hidden=executions_for(commit_range, settings, d_prime=HIDDEN_STEP),
     )
 
 
@@ -127,9 +127,9 @@ def executions_for(commit_range: CommitRange, settings: SearchSettings, *, d_pri
     candidates = max(len(commit_range.commits) - len(commit_range.unchanged), 1)
     bits = log2(candidates)
     if settings.counts:
-        return ceil(bits) + ENDS
+        return ceil(bits) + EXECUTIONS_OF_ENDS
     suspects = OVER_THE_BOUND * (bits + STOP_BITS) / information_bits(d_prime)
     per_ends, around = settings.suspects_per_round, 2 * FIRST_ANALYSIS + CONFIRMATION
     if settings.one_machine:
-        per_ends, around = per_ends + ROUNDS_WITHOUT_ENDS, ENDS + CONFIRMATION // 3
+        per_ends, around = per_ends + ROUNDS_WITHOUT_ENDS, EXECUTIONS_OF_ENDS + CONFIRMATION // 3
     return ceil(suspects * (2 + per_ends) / per_ends) + around

@@ -14,7 +14,7 @@ from perf_culprit.arrays import Booleans, Floats, Integers, blocks
 from perf_culprit.model.bisection import CommitRange
 
 
-class Reach:
+class Descendants:
     """The relation "commit i has the change of candidate c". Commit 0 is the good end, 1..N are the candidates.
 
     Hypothesis c (0..N-1) predicts S_c = {c and its descendants} to be slow, except where a revert of c removed it.

@@ -34,11 +34,10 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_answer import LARGEST_SET, lost_parent
-from perf_culprit.search.search_view import FIRST_ANALYSIS, LIKELY, Standing
+from perf_culprit.search.search_view import FIRST_ANALYSIS, LIKELY, Round, SearchView
 from perf_culprit.stats.conventions import LEVEL
 
 Counts = npt.NDArray[np.int64]
-Round = tuple[Purpose, tuple[int, ...]]
 
 LEAST_RISE: Final = 0.05  # a change of the rate below this is none, once that is 95% certain
 LEAST_OF_ENDS: Final = 2 * FIRST_ANALYSIS  # executions of each end before a rise is denied
@@ -47,7 +46,7 @@ MOST_OF_ENDS: Final = 4  # executions of each end before the search, as a part o
 ANGLES: Final = (np.arange(64) + 0.5) * np.pi / 128
 RATES: Final = np.sin(ANGLES) ** 2
 LOG_RATES: Final = np.stack([np.log(RATES), np.log1p(-RATES)])
-PAIRS: Final = RATES.size * (RATES.size - 1) / 2
+RATE_PAIRS: Final = RATES.size * (RATES.size - 1) / 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +87,7 @@ def _rises(failed: tuple[Counts, Counts], runs: tuple[Counts, Counts]) -> _Rise:
     below = np.cumsum(low, axis=-1) - low
     total = np.maximum((low * above).sum(axis=-1), 1e-300)
     return _Rise(
-        log_evidence=np.log(total / PAIRS) + low_top + high_top,
+        log_evidence=np.log(total / RATE_PAIRS) + low_top + high_top,
         before=(low * above * RATES).sum(axis=-1) / total,
         since=(high * below * RATES).sum(axis=-1) / total,
     )
@@ -124,11 +123,11 @@ def interval_of(failed: int, runs: int) -> Interval:
     return Interval(low=low, high=high, level=LEVEL)
 
 
-def _falls(standing: Standing) -> bool:
+def _falls(standing: SearchView) -> bool:
     return standing.state.settings.sought is Sought.BETTER
 
 
-def _tally(standing: Standing, first: int = 0) -> dict[int, tuple[int, int]]:
+def _tally(standing: SearchView, first: int = 0) -> dict[int, tuple[int, int]]:
     """The (failed, runs) of each position since this result. Merge bases stand for good, if there are any.
 
     In a search for a lower rate, passing counts as failing.
@@ -145,17 +144,17 @@ def _tally(standing: Standing, first: int = 0) -> dict[int, tuple[int, int]]:
     return tally
 
 
-def _ends(standing: Standing) -> tuple[tuple[int, int], tuple[int, int]]:
+def _ends(standing: SearchView) -> tuple[tuple[int, int], tuple[int, int]]:
     tally = _tally(standing)
     return tally.get(0, (0, 0)), tally.get(standing.reach.size, (0, 0))
 
 
-def _good(standing: Standing) -> int:
+def _good(standing: SearchView) -> int:
     """The good end as rounds name it: the merge base, if good is no ancestor of bad."""
     return -1 if standing.state.commit_range.merge_bases else 0
 
 
-def _view(standing: Standing) -> _View:
+def _view(standing: SearchView) -> _View:
     failed, runs = (np.zeros(standing.reach.size + 1, np.int64) for _ in range(2))
     for at, (events, number) in _tally(standing).items():
         if at >= 0:
@@ -176,7 +175,7 @@ def _entropy(rate: npt.ArrayLike) -> Floats:
     return np.asarray(-(rate * np.log2(rate) + (1 - rate) * np.log2(1 - rate)))
 
 
-def _information(standing: Standing, view: _View) -> Floats:
+def _information(standing: SearchView, view: _View) -> Floats:
     """Bits that one execution of each commit tells about the hypotheses [N + 1]; 0 for those that do not run."""
     mass, rise = view.mass, view.rise
 
@@ -190,13 +189,13 @@ def _information(standing: Standing, view: _View) -> Floats:
     return np.asarray(np.where(standing.usable, np.maximum(told, 0.0), 0.0))
 
 
-def _leading(standing: Standing, view: _View) -> tuple[int, float]:
+def _leading(standing: SearchView, view: _View) -> tuple[int, float]:
     """The likeliest candidate, with the mass of those that no measurement separates from it."""
     best = int(np.argmax(view.mass))
     return best, float(view.mass[standing.group_of(best)].sum())
 
 
-def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
+def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:
     """Return up to `k` rounds: both ends, the commit that tells most, or the suspect with its parents."""
     phase, size = standing.state.phase, standing.reach.size
     if phase is Phase.DONE:
@@ -210,11 +209,11 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
     return [(Purpose.SEARCH, (_good(standing) if one == 0 else one,)) for one in best]
 
 
-def _suspect(standing: Standing) -> int:
+def _suspect(standing: SearchView) -> int:
     return standing.positions[standing.state.suspect or ""] - 1
 
 
-def advance(standing: Standing) -> SearchState:
+def advance(standing: SearchView) -> SearchState:
     """Return the state after the decisions that its results allow."""
     state, commit_range = standing.state, standing.state.commit_range
     if state.phase is Phase.DONE:
@@ -230,7 +229,7 @@ def advance(standing: Standing) -> SearchState:
     return _after_search(standing, view) if state.phase is Phase.SEARCH else _after_confirmation(standing, view)
 
 
-def _after_ends(standing: Standing) -> SearchState:
+def _after_ends(standing: SearchView) -> SearchState:
     """Search if the rate is higher at the bad end. Deny it if that excludes a large rise, or took its part."""
     state, (good, bad) = standing.state, _ends(standing)
     runs = min(good[1], bad[1])
@@ -242,7 +241,7 @@ def _after_ends(standing: Standing) -> SearchState:
     return state
 
 
-def _after_search(standing: Standing, view: _View) -> SearchState:
+def _after_search(standing: SearchView, view: _View) -> SearchState:
     best, chance = _leading(standing, view)
     if chance < LIKELY:
         return standing.state
@@ -252,7 +251,7 @@ def _after_search(standing: Standing, view: _View) -> SearchState:
     return _conclude(standing.later(state), OutcomeKind.SUSPECT_SET)
 
 
-def _after_confirmation(standing: Standing, view: _View) -> SearchState:
+def _after_confirmation(standing: SearchView, view: _View) -> SearchState:
     """Name the suspect by all executions, and by those of this phase. Search on if its posterior falls."""
     state, group = standing.state, standing.group_of(_suspect(standing))
     chance = float(view.mass[group].sum())
@@ -263,7 +262,7 @@ def _after_confirmation(standing: Standing, view: _View) -> SearchState:
     return state
 
 
-def _odds_against_parents(standing: Standing) -> float:
+def _odds_against_parents(standing: SearchView) -> float:
     """The evidence of the confirming rounds that the suspect fails more often than each parent."""
     before, after = standing.edges(_suspect(standing))
     fresh = _tally(standing, standing.state.since)
@@ -271,17 +270,17 @@ def _odds_against_parents(standing: Standing) -> float:
     return min((log_odds_of_rise(side, sides[-1]) for side in sides[:-1]), default=-np.inf)
 
 
-def _denial(standing: Standing) -> OutcomeKind:
+def _denial(standing: SearchView) -> OutcomeKind:
     """Deny the change only if a large one is excluded."""
     missed = largest_missed(*_ends(standing))
     return OutcomeKind.NOT_REPRODUCED if missed < LEAST_RISE else OutcomeKind.INCONCLUSIVE
 
 
-def _conclude(standing: Standing, kind: OutcomeKind) -> SearchState:
+def _conclude(standing: SearchView, kind: OutcomeKind) -> SearchState:
     return replace(standing.state, phase=Phase.DONE, outcome=_outcome(standing, kind))
 
 
-def _counted(standing: Standing, before: tuple[int, int], since: tuple[int, int]) -> Rates:
+def _counted(standing: SearchView, before: tuple[int, int], since: tuple[int, int]) -> Rates:
     """Return the rates of failures, also if the search counted what passed."""
     (failed, runs), (failed_since, runs_since) = before, since
     if _falls(standing):
@@ -289,7 +288,7 @@ def _counted(standing: Standing, before: tuple[int, int], since: tuple[int, int]
     return Rates(failed_before=failed, before=runs, failed_since=failed_since, since=runs_since)
 
 
-def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
+def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
     outcome = Outcome(
         kind=kind, executions=standing.executions, rounds=len(standing.state.results), skipped=standing.skipped
     )
@@ -307,7 +306,7 @@ def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
     return replace(outcome, suspects=tuple(_suspects(standing)), notes=lost_parent(standing))
 
 
-def _culprit(standing: Standing) -> Culprit:
+def _culprit(standing: SearchView) -> Culprit:
     view, at = _view(standing), _suspect(standing)
     changed = standing.reach.row(at)
     sides = [(int(view.failed[one].sum()), int(view.runs[one].sum())) for one in (~changed, changed)]
@@ -325,7 +324,7 @@ def _culprit(standing: Standing) -> Culprit:
     )
 
 
-def _suspects(standing: Standing) -> Iterator[Suspect]:
+def _suspects(standing: SearchView) -> Iterator[Suspect]:
     """Yield the smallest set with `LEVEL` of the mass, most probable first, if there is a change."""
     view = _view(standing)
     mass = view.mass / max(float(view.mass.sum()), 1e-300)
@@ -336,18 +335,18 @@ def _suspects(standing: Standing) -> Iterator[Suspect]:
         yield Suspect(commit=name, posterior=float(mass[candidate]), skipped=standing.skipped.get(name))
 
 
-def partial_outcome(standing: Standing) -> Outcome:
+def partial_outcome(standing: SearchView) -> Outcome:
     """Return the best answer so far."""
     is_searched = standing.state.phase in (Phase.SEARCH, Phase.CONFIRM)
     return _outcome(standing, OutcomeKind.BUDGET_SPENT if is_searched else OutcomeKind.INCONCLUSIVE)
 
 
-def suspects(standing: Standing) -> tuple[str, ...]:  # noqa: ARG001 - the protocol's
+def suspects(standing: SearchView) -> tuple[str, ...]:  # noqa: ARG001 - the protocol's
     """None is diagnosed before the answer: profiles explain times, not failures."""
     return ()
 
 
-def progress(standing: Standing) -> Progress:
+def progress(standing: SearchView) -> Progress:
     """Report the progress. It expects executions for the bits of the posterior, and for odds of 20 to 1."""
     state, view = standing.state, _view(standing)
     share = view.mass[view.mass > 0]

@@ -11,7 +11,7 @@ from perf_culprit.search import pattern_evidence
 from perf_culprit.search.level_sizes import level_difference, mean_difference, named_sizes, round_differences
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import samples_of
-from perf_culprit.search.search_view import ATTEMPTS, Standing, executions
+from perf_culprit.search.search_view import FAILURES_TO_STOP, SearchView, executions
 from perf_culprit.stats.conventions import LEVEL, ROUNDING
 
 OPEN: Final = 0.25  # a remaining change less probable than this needs no further check
@@ -20,7 +20,7 @@ Z_SURE: Final = float(ndtri(LEVEL))  # standard errors from the limit at which a
 Z_CHANGE: Final = 3.0  # a change this many standard errors large is worth its executions
 BUDGET: Final = 40  # executions that a residual check may spend
 # Share of the budget for the search of a further step: a confirmed culprit is an answer already.
-SHARE: Final = 0.25
+BUDGET_SHARE: Final = 0.25
 CONFIRMED_SHARE: Final = 0.4  # the same including the confirmation of that search's result
 
 
@@ -52,7 +52,7 @@ class Stretch:
         return self.distance * sharper >= Z_SURE or self.size * sharper >= Z_CHANGE
 
 
-def stretches(standing: Standing) -> tuple[Stretch, ...]:
+def stretches(standing: SearchView) -> tuple[Stretch, ...]:
     """Return the stretches next to the named steps, with their ends' evidence for a change between them."""
     corners = [0]
     for candidate in standing.named:
@@ -63,7 +63,7 @@ def stretches(standing: Standing) -> tuple[Stretch, ...]:
     return tuple(_stretch(standing, low, high) for low, high in pairs if low < high)
 
 
-def _stretch(standing: Standing, low: int, high: int) -> Stretch:
+def _stretch(standing: SearchView, low: int, high: int) -> Stretch:
     size = level_difference(standing, low, high, cleaned=True)
     if size is None:
         return Stretch(low=low, high=high)
@@ -81,13 +81,13 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
     )
 
 
-def _whole(standing: Standing) -> float:
+def _whole(standing: SearchView) -> float:
     """Delta: the change from end to end, or the largest named step if steps cancel."""
     named = pattern_evidence.fit(standing.model.design, standing.model.named_columns).delta
     return max(abs(float(standing.model.step.delta[0])), float(np.abs(named).max()), ROUNDING)
 
 
-def contradicted(standing: Standing) -> Stretch | None:
+def contradicted(standing: SearchView) -> Stretch | None:
     """The stretch from the nearest explained commit to the first that the named steps certainly do not explain.
 
     One case is the same change on another side of a merge: neither side's commits descend from the other's. Only
@@ -113,12 +113,12 @@ def contradicted(standing: Standing) -> Stretch | None:
     return Stretch(low=max(earlier, default=0), high=high, probability=1.0, upper=shares[high])
 
 
-def is_left_over(standing: Standing) -> bool:
+def is_left_over(standing: SearchView) -> bool:
     """Whether the named steps certainly leave a relevant change, wherever it is; False if the machine has modes."""
     return standing.model.modes is None and any(stretch.probability > LEFT_OVER for stretch in stretches(standing))
 
 
-def further_probability(standing: Standing) -> float:
+def further_probability(standing: SearchView) -> float:
     """P(an unnamed step), with the prices of steps; 1 if the samples contradict the named steps."""
     if standing.exhausted:
         return 0.0
@@ -127,7 +127,7 @@ def further_probability(standing: Standing) -> float:
     return float(expit(standing.model.log_further))
 
 
-def is_sought(standing: Standing) -> bool:
+def is_sought(standing: SearchView) -> bool:
     """Whether one more step is likely, large enough to matter, and affordable."""
     model = standing.model
     if standing.exhausted or is_given_up(standing):
@@ -140,20 +140,20 @@ def is_sought(standing: Standing) -> bool:
     return bool(steps[named:].max() >= NEGLIGIBLE * steps[:named].max())
 
 
-def is_explained(standing: Standing) -> bool:
+def is_explained(standing: SearchView) -> bool:
     """Whether the search for a further step has measured, and its measurements are evidence against one."""
     return bool(standing.fresh_rounds) and standing.model.log_further < 0 and not is_left_over(standing)
 
 
-def is_given_up(standing: Standing, *, share: float = SHARE) -> bool:
+def is_given_up(standing: SearchView, *, share: float = BUDGET_SHARE) -> bool:
     state = standing.state
     last = state.named[-1]
     spent = executions(state.results[last.rounds :])
     failed = len(state.withdrawn) - last.withdrawn
-    return spent > share * state.settings.budget_executions or failed >= ATTEMPTS
+    return spent > share * state.settings.budget_executions or failed >= FAILURES_TO_STOP
 
 
-def is_small(standing: Standing, candidate: int) -> bool:
+def is_small(standing: SearchView, candidate: int) -> bool:
     """Whether a further step's own rounds, which no search chose, show that it is too small to matter."""
     before, after = standing.edges(candidate)
     fresh = samples_of(standing.state, standing.with_outside, standing.state.results[standing.state.since :])

@@ -38,7 +38,7 @@ class StepSets:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model(MachineNoise):
+class SearchModel(MachineNoise):
     """The model of all samples. `named` are candidates (0..N-1); `prior` [N] sums to 1, or to 2 next to named ones."""
 
     prior: Floats

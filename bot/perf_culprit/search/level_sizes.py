@@ -8,16 +8,16 @@ from scipy.special import stdtrit
 
 from perf_culprit.arrays import Floats
 from perf_culprit.search import pattern_evidence
-from perf_culprit.search.pattern_evidence import Design, Fit
+from perf_culprit.search.pattern_evidence import Fit, PatternDesign
 from perf_culprit.search.round_samples import Samples, samples_of
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 from perf_culprit.stats.conventions import LEVEL
 
 FEWEST_DOF: Final = 2  # with fewer the spread of a difference of levels is hardly known
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Size:
+class StepSize:
     """A step in logarithms: Student's t of `dof` around `center`."""
 
     center: float
@@ -30,11 +30,11 @@ class Size:
         return self.spread * float(stdtrit(self.dof, (1 + LEVEL) / 2))
 
 
-def sizes_of(fit: Fit) -> tuple[Size, ...]:
+def sizes_of(fit: Fit) -> tuple[StepSize, ...]:
     """Return the size of each regressor."""
     spreads = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
     return tuple(
-        Size(center=float(center), spread=float(spread), dof=fit.dof)
+        StepSize(center=float(center), spread=float(spread), dof=fit.dof)
         for center, spread in zip(fit.delta, spreads, strict=True)
     )
 
@@ -49,13 +49,13 @@ def round_differences(samples: Samples, before: int, after: int) -> Floats:
     return np.asarray(second - first)
 
 
-def mean_difference(own: Floats) -> Size:
+def mean_difference(own: Floats) -> StepSize:
     """The mean of differences [n], with its error from their variance; infinite for a single one."""
     spread = float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else np.inf
-    return Size(center=float(own.mean()), spread=spread, dof=max(own.size - 1, 1))
+    return StepSize(center=float(own.mean()), spread=spread, dof=max(own.size - 1, 1))
 
 
-def level_difference(standing: Standing, low: int, high: int, *, cleaned: bool = False) -> Size | None:
+def level_difference(standing: SearchView, low: int, high: int, *, cleaned: bool = False) -> StepSize | None:
     """The difference from commit `low` to `high` (0..N), by all samples; None if either has none.
 
     Every commit has a level of its own, so nothing is assumed about the rest of the range. Its samples only estimate
@@ -72,11 +72,11 @@ def level_difference(standing: Standing, low: int, high: int, *, cleaned: bool =
     if samples.count - 1 - len(levels) < FEWEST_DOF:
         rest = np.isin(samples.commit, others).astype(np.float64)
         levels = [levels[0], *(column for column in (rest, *(rest * standing.model.named_columns)) if column.any())]
-    design = Design(samples, lambdas=standing.model.lambdas)
+    design = PatternDesign(samples, lambdas=standing.model.lambdas)
     return sizes_of(pattern_evidence.fit(design, np.stack(levels)))[0]
 
 
-def difference(standing: Standing, low: int, high: int) -> Size | None:
+def difference(standing: SearchView, low: int, high: int) -> StepSize | None:
     """The difference of two commits; one outside the range (below 0) has a level in the rounds of both alone."""
     if low >= 0:
         return level_difference(standing, low, high)
@@ -84,14 +84,14 @@ def difference(standing: Standing, low: int, high: int) -> Size | None:
     return mean_difference(own) if own.size else None
 
 
-def step_size(standing: Standing, candidate: int) -> Size | None:
+def step_size(standing: SearchView, candidate: int) -> StepSize | None:
     """The size of a commit against the nearest of its parents; None if an end of the edge was not measured."""
     before, after = standing.edges(candidate)
     sizes = [size for commit in before if (size := difference(standing, commit, after)) is not None]
     return min(sizes, key=lambda size: abs(size.center), default=None)
 
 
-def named_sizes(standing: Standing) -> tuple[Size, ...]:
+def named_sizes(standing: SearchView) -> tuple[StepSize, ...]:
     """The size of each named step, in topological order; from the fit of all steps if its edge is not measurable."""
     fitted = sizes_of(pattern_evidence.fit(standing.model.design, standing.model.named_columns))
     return tuple(step_size(standing, step) or size for step, size in zip(standing.named, fitted, strict=True))

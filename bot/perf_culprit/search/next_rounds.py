@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from perf_culprit.arrays import Floats, Integers
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 
-MOST_CANDIDATES: Final = 24  # commits that are compared, thinned in p
+MOST_COMPARED_COMMITS: Final = 24  # commits that are compared, thinned in p
 MOST_JOINT: Final = 8  # picks whose joint outcomes are distinguished: 2^8 states
-WORTH: Final = 0.3  # share of the first round's information that each further round of a batch must add
+WORTH_A_ROUND: Final = 0.3  # share of the first round's information that each further round of a batch must add
 ACTIVE: Final = 1e-5  # hypotheses below this mass are ignored
 
 
@@ -67,7 +67,7 @@ class _Joint:
 class Picker:
     """Chooses commits one after the other, each given those chosen before (pending ones first)."""
 
-    def __init__(self, standing: Standing, masses: Sequence[Floats]) -> None:
+    def __init__(self, standing: SearchView, masses: Sequence[Floats]) -> None:
         """`masses`: one distribution over hypotheses [N] per step that is searched."""
         self._standing = standing
         self._error = float(np.clip(ndtr(-standing.model.d_prime / 2), 1e-3, 0.45))
@@ -112,23 +112,23 @@ class Picker:
         return (int(self.commits[best]), float(gains[best])) if gains[best] > 1e-7 else None
 
 
-def _thinned(standing: Standing, slow: Sequence[Floats]) -> Integers:
-    """Select at most `MOST_CANDIDATES` measurable commits between the ends, spread evenly in p, most useful first."""
+def _thinned(standing: SearchView, slow: Sequence[Floats]) -> Integers:
+    """Select measurable commits between the ends, `MOST_COMPARED_COMMITS` at most, even in p, most useful first."""
     usable = standing.usable.copy()
     usable[[0, -1]] = False
     usefulness = np.round(np.sum([np.minimum(p, 1 - p) for p in slow], axis=0), 6)
     commits = np.flatnonzero(usable & (usefulness > 1e-6))
     counts = standing.samples.counts(len(usable))
     commits = commits[np.lexsort((commits, counts[commits], -usefulness[commits]))]
-    if len(commits) <= MOST_CANDIDATES:
+    if len(commits) <= MOST_COMPARED_COMMITS:
         return commits
     by_p = commits[np.argsort(slow[0][commits], kind="stable")]
-    spread = by_p[np.linspace(0, len(by_p) - 1, MOST_CANDIDATES - 4).astype(np.intp)]
+    spread = by_p[np.linspace(0, len(by_p) - 1, MOST_COMPARED_COMMITS - 4).astype(np.intp)]
     chosen = set(spread.tolist()) | set(commits[:4].tolist())
     return np.array([commit for commit in commits if int(commit) in chosen], dtype=np.intp)
 
 
-def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
+def choose_suspects(standing: SearchView, jobs: int) -> list[tuple[int, ...]]:
     """Choose the suspects of `jobs` rounds. A round's second and third suspect must be worth their cost."""
     picker = Picker(standing, standing.model.step_masses)
     ends = {0, standing.reach.size}
@@ -152,7 +152,7 @@ def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
             total += best[1]
             picker.choose(best[0])
         # The information left by the earlier rounds of this batch must be worth a round.
-        if not suspects or (gains and total < WORTH * gains[0]):
+        if not suspects or (gains and total < WORTH_A_ROUND * gains[0]):
             break
         chosen.append(tuple(suspects))
         gains.append(total)

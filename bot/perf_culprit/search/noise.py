@@ -9,15 +9,15 @@ from scipy.special import chdtri
 
 from perf_culprit.arrays import Booleans
 from perf_culprit.search import pattern_evidence, two_mode_noise
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.machine_modes import fit_modes, log_bayes_factor
-from perf_culprit.search.pattern_evidence import Design
+from perf_culprit.search.pattern_evidence import PatternDesign
 from perf_culprit.search.round_samples import Samples
 from perf_culprit.stats.conventions import ROUNDING
 
 # Possible change by unnamed commits, as a share of the whole change: real ones change a little everywhere.
 UNNAMED: Final = 0.05
-QUIET: Final = 6.0  # a value halfway between fast and slow is then at least 3 standard deviations from both
+QUIET_SPREADS: Final = 6.0  # a value halfway between fast and slow is then at least 3 standard deviations from both
 STABLE: Final = 2 / 3  # share of its information that an execution keeps without ends: twice that with ends
 FEW_RESIDUALS: Final = 4  # degrees of freedom below which the spread of single executions is only presumed
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
@@ -27,7 +27,7 @@ REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by 
 class MachineNoise:
     """Estimated from the samples of the ends, whose sides are known. `one_machine`: it measured all rounds."""
 
-    reach: Reach
+    reach: Descendants
     samples: Samples
     one_machine: bool = True
 
@@ -54,10 +54,10 @@ class MachineNoise:
         return _cached_fit(self.samples.y[keep].tobytes(), bad.tobytes(), self.samples.block[keep].tobytes())
 
     @cached_property
-    def design(self) -> Design:
+    def design(self) -> PatternDesign:
         """The samples for the closed forms, with the machine's modes removed if they were learned."""
         g, _ = pattern_evidence.wide_g(min(self.d_prime, 1 / UNNAMED))
-        return Design(self._cleaned, lambdas=self.lambdas, g=g, unnamed=UNNAMED * self.change)
+        return PatternDesign(self._cleaned, lambdas=self.lambdas, g=g, unnamed=UNNAMED * self.change)
 
     @cached_property
     def _cleaned(self) -> Samples:
@@ -122,7 +122,7 @@ class MachineNoise:
     @cached_property
     def is_quiet(self) -> bool:
         """Whether the noise is so small relative to the change that a single execution tells fast from slow."""
-        return self.one_machine and self.change > QUIET * max(self.spread_bound, ROUNDING)
+        return self.one_machine and self.change > QUIET_SPREADS * max(self.spread_bound, ROUNDING)
 
     @cached_property
     def is_stable(self) -> bool:
@@ -136,13 +136,15 @@ class MachineNoise:
         ends = self.samples.select(self.ends)
         bad = (ends.commit == self.reach.size).astype(np.float64)
         kept = 1 / (1 + np.square(pattern_evidence.LAMBDAS))
-        return float(pattern_evidence.lambda_weights(Design(ends), bad) @ kept) > STABLE
+        return float(pattern_evidence.lambda_weights(PatternDesign(ends), bad) @ kept) > STABLE
 
     @cached_property
     def step(self) -> pattern_evidence.Fit:
         """The whole change from end to end, from the ends only."""
         samples = self._cleaned.select(self.ends)
-        return pattern_evidence.fit(Design(samples), (samples.commit == self.reach.size).astype(np.float64)[None])
+        return pattern_evidence.fit(
+            PatternDesign(samples), (samples.commit == self.reach.size).astype(np.float64)[None]
+        )
 
     @cached_property
     def log_reproduced(self) -> float:

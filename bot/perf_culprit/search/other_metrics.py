@@ -10,10 +10,10 @@ import numpy as np
 from perf_culprit.model.bisection import CommitRange
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.confirmation import CONFIRM_ROUNDS
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.level_sizes import mean_difference
 from perf_culprit.search.odds import ODDS_20
-from perf_culprit.search.pattern_evidence import Design
+from perf_culprit.search.pattern_evidence import PatternDesign
 from perf_culprit.search.round_samples import Samples
 
 REFUTING_ANALYSIS: Final = 6  # executions per end before an expected change is denied
@@ -22,7 +22,7 @@ REFUTED_SHARE: Final = 0.5  # of the expected change: a change often looks large
 Block = Mapping[str, float]
 
 
-class Place(StrEnum):
+class StepPlace(StrEnum):
     """Location of a metric's step, relative to a commit that another metric named."""
 
     HERE = "here"
@@ -33,7 +33,7 @@ class Place(StrEnum):
 
 def place_of(
     commit_range: CommitRange, blocks: Sequence[Block], culprit: str, *, worse_sign: int, convincing: float = ODDS_20
-) -> Place:
+) -> StepPlace:
     """Determine whether the metric steps at `culprit`.
 
     `blocks` hold a positive number per commit, measured together; a shared effect is the machine's. The evidence for
@@ -48,18 +48,18 @@ def place_of(
         if commit in position
     ]
     if len({number for *_, number in rows}) < CONFIRM_ROUNDS or culprit not in position:
-        return Place.UNKNOWN
+        return StepPlace.UNKNOWN
     y, commit, owner = (np.array(column) for column in zip(*rows, strict=True))
     _, block_number = np.unique(owner, return_inverse=True)
-    design = Design(Samples(y=y, commit=commit, block=block_number, weight=np.ones(len(y))))
-    reach = Reach(commit_range)
+    design = PatternDesign(Samples(y=y, commit=commit, block=block_number, weight=np.ones(len(y))))
+    reach = Descendants(commit_range)
     steps = pattern_evidence.log_one_step(design, np.stack([reach.row(c)[commit] for c in range(reach.size)]) * 1.0)
     if steps.max() - pattern_evidence.log_no_step(design) < convincing:
-        return Place.NOWHERE
-    return Place.HERE if steps.max() - steps[position[culprit] - 1] < ODDS_20 else Place.ELSEWHERE
+        return StepPlace.NOWHERE
+    return StepPlace.HERE if steps.max() - steps[position[culprit] - 1] < ODDS_20 else StepPlace.ELSEWHERE
 
 
-def is_refuted(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign: int, expected: float) -> bool:
+def excludes_step(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign: int, expected: float) -> bool:
     """Whether the ends, executed together, exclude half of a step for the worse by `expected`, in logarithms.
 
     Uses Student's t over the blocks and assumes that they are independent.

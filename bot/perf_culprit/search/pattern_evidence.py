@@ -35,7 +35,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Design:
+class PatternDesign:
     """Samples with the cross products that every pattern needs; axis 0 of the results is lambda.
 
     `g`: prior variance of a step in units of sigma^2. `unnamed`: standard deviation of the changes by commits outside
@@ -99,7 +99,7 @@ class Design:
         return max(self.samples.count - 1, 1)
 
 
-def log_no_step(design: Design) -> float:
+def log_no_step(design: PatternDesign) -> float:
     """Log m_0: no change at all. Comparable with the other functions on the same design."""
     return float(np.logaddexp.reduce(design.log_volume - 0.5 * design.dof * np.log(design.syy)))
 
@@ -117,7 +117,7 @@ def wide_g(size: float) -> tuple[float, float]:
     return G * 4.0**scale, float(np.log((1 - USUAL_SCALE) / (scale * (scale + 1))))
 
 
-def log_one_step(design: Design, x: Floats) -> Floats:
+def log_one_step(design: PatternDesign, x: Floats) -> Floats:
     """Log m_c for patterns `x` [k, n] in [0, 1] with a positive step: [k].
 
     log m_c = -1/2 log(1 + g Sxx) - (n-1)/2 log SSE_c + log(2 T(t_c)). SSE_c = Syy - Sxy^2/D, D = Sxx + 1/g, t_c = Sxy /
@@ -133,7 +133,7 @@ def log_one_step(design: Design, x: Floats) -> Floats:
     return np.asarray(np.logaddexp.reduce(log_m + design.log_volume[:, None], axis=0))
 
 
-def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
+def log_further_steps(design: PatternDesign, named: Floats, x: Floats) -> Floats:
     """Log m of `named` [k, n] and one more pattern of `x` [s, n], steps of either sign: [s]."""
     sets, k = len(x), len(named)
     y = design.samples.y[None]
@@ -149,7 +149,7 @@ def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
     return _log_normal(design, gram, xty)
 
 
-def log_sets(design: Design, x: Floats, sets: Integers) -> Floats:
+def log_sets(design: PatternDesign, x: Floats, sets: Integers) -> Floats:
     """Log m of sets of patterns `x` [k, n], given as indices [s, m]; steps of either sign: [s].
 
     log m = -1/2 log |I + g X'X| - (n-1)/2 log(Syy - (X'y)' (X'X + I/g)^-1 X'y), X and y centred.
@@ -159,7 +159,7 @@ def log_sets(design: Design, x: Floats, sets: Integers) -> Floats:
     return _log_normal(design, products[:, sets[:, :, None], sets[:, None, :]], xy[:, sets])
 
 
-def _log_normal(design: Design, gram: Floats, xty: Floats) -> Floats:
+def _log_normal(design: PatternDesign, gram: Floats, xty: Floats) -> Floats:
     """`gram` [lambdas, s, k, k], `xty` [lambdas, s, k] -> [s]."""
     identity = np.eye(gram.shape[-1])
     solved = np.linalg.solve(gram + identity / design.g, xty[..., None])[..., 0]
@@ -169,7 +169,7 @@ def _log_normal(design: Design, gram: Floats, xty: Floats) -> Floats:
     return np.asarray(np.logaddexp.reduce(log_m, axis=0))
 
 
-def lambda_weights(design: Design, x: Floats) -> Floats:
+def lambda_weights(design: PatternDesign, x: Floats) -> Floats:
     """P(lambda) given one regressor `x` [n], for the design's lambdas [lambdas]."""
     sxx = design.paired_products(x[None])[:, 0]
     sxy = design.products(x[None], design.samples.y[None])[:, 0, 0]
@@ -178,7 +178,7 @@ def lambda_weights(design: Design, x: Floats) -> Floats:
     return np.asarray(np.exp(log_m - np.logaddexp.reduce(log_m)))
 
 
-def fit(design: Design, x: Floats) -> Fit:
+def fit(design: PatternDesign, x: Floats) -> Fit:
     """Estimate the steps of regressors `x` [k, n] at the most probable lambda, with a flat prior."""
     k = len(x)
     y = design.samples.y[None]
@@ -219,12 +219,12 @@ def log_difference(samples: Samples, x: Floats) -> float:
 def _log_step(samples: Samples, x: Floats, *, g: float | None = None) -> float:
     """Log BF of a step `x` on a scale of `g`; by default on the usual scale or that of the observed step."""
     scales = [wide_g(0.0), wide_g(_size(samples, x))] if g is None else [(g, 0.0)]
-    designs = [(Design(samples, g=scale), log_share) for scale, log_share in dict(scales).items()]
+    designs = [(PatternDesign(samples, g=scale), log_share) for scale, log_share in dict(scales).items()]
     steps = [float(log_one_step(design, x[None])[0]) + log_share for design, log_share in designs]
     return float(np.logaddexp.reduce(steps)) - log_no_step(designs[0][0])
 
 
 def _size(samples: Samples, x: Floats) -> float:
     """The step in standard deviations of one execution."""
-    own = fit(Design(samples), x[None])
+    own = fit(PatternDesign(samples), x[None])
     return abs(float(own.delta[0])) / max(own.sigma, 1e-9)

@@ -13,12 +13,12 @@ from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import confirming_rounds, is_certain, is_settled, log_pair
 from perf_culprit.search.cost import expected_executions
 from perf_culprit.search.odds import ODDS_10, ODDS_20, ODDS_100, ODDS_10000
-from perf_culprit.search.pattern_evidence import Design
+from perf_culprit.search.pattern_evidence import PatternDesign
 from perf_culprit.search.round_samples import samples_of
-from perf_culprit.search.search_answer import conclude, end_to_end, is_refuted
-from perf_culprit.search.search_view import FIRST_ANALYSIS, QUIET_ANALYSIS, SMALL_RANGE, Standing
+from perf_culprit.search.search_answer import conclude, end_to_end, excludes_expected
+from perf_culprit.search.search_view import FIRST_ANALYSIS, QUIET_ANALYSIS, SMALL_RANGE, SearchView
 
-START: Final = 1.0  # log BF at which a search starts; nothing is named before the odds are 20
+STARTING_ODDS: Final = 1.0  # log BF at which a search starts; nothing is named before the odds are 20
 CONTRADICTED: Final = -0.1  # log BF; a single execution of each end is no evidence: 0
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
@@ -30,7 +30,7 @@ LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot te
 NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect or a named step below this returns to the search, with all samples
 
 
-def advance(standing: Standing) -> SearchState:
+def advance(standing: SearchView) -> SearchState:
     """Return the state after all decisions that its results allow."""
     while True:
         state = standing.state
@@ -40,25 +40,25 @@ def advance(standing: Standing) -> SearchState:
         standing = standing.later(decided)
 
 
-def _without_budget(standing: Standing) -> SearchState:
+def _without_budget(standing: SearchView) -> SearchState:
     state = standing.state
     if state.phase is Phase.DONE or standing.pending or standing.left >= 2:
         return state
     return conclude(standing, OutcomeKind.BUDGET_SPENT)
 
 
-def _enter(standing: Standing, phase: Phase, **changes: object) -> SearchState:
+def _enter(standing: SearchView, phase: Phase, **changes: object) -> SearchState:
     return replace(standing.state, phase=phase, since=len(standing.state.results), **changes)
 
 
-def _ends_fail(standing: Standing) -> bool:
+def _ends_fail(standing: SearchView) -> bool:
     commit_range = standing.state.commit_range
     return any(
         commit in standing.skipped for commit in (commit_range.good, commit_range.bad, *commit_range.merge_bases)
     )
 
 
-def _merge_base(standing: Standing) -> SearchState:
+def _merge_base(standing: SearchView) -> SearchState:
     """Check that the merge base is still fast. Otherwise the good side fixed a slowness, or both sides have it."""
     state = standing.state
     if _ends_fail(standing):
@@ -71,7 +71,7 @@ def _merge_base(standing: Standing) -> SearchState:
     if counts.min() < (QUIET_ANALYSIS if state.settings.counts else FIRST_ANALYSIS // 2):
         return state
     base, slow = (samples.commit == 1).astype(np.float64), (samples.commit == 2).astype(np.float64)
-    design = Design(samples)
+    design = PatternDesign(samples)
     fast_base, slow_base = pattern_evidence.log_one_step(design, np.stack([slow, np.maximum(base, slow)]))
     none = pattern_evidence.log_no_step(design)
     likelier = max(fast_base, slow_base)
@@ -89,7 +89,7 @@ def _merge_base(standing: Standing) -> SearchState:
     )
 
 
-def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the phase each
+def _reproduce(standing: SearchView) -> SearchState:  # noqa: PLR0911 - a rule of the phase each
     state = standing.state
     if _ends_fail(standing):
         return conclude(standing, OutcomeKind.UNMEASURABLE)
@@ -100,7 +100,7 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     is_first_analysis = per_end >= FIRST_ANALYSIS
     # Equal numbers may be rounded: a few times are no evidence. In whole rounds the other commits add evidence.
     tells = is_first_analysis or state.settings.counts or counts.sum() >= 2 * FIRST_ANALYSIS
-    if is_refuted(standing) or (tells and (_is_negligible(standing) or _is_opposite(standing))):
+    if excludes_expected(standing) or (tells and (_is_negligible(standing) or _is_opposite(standing))):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     is_early = not is_first_analysis and not standing.model.is_quiet
     judged, log_bf = _weighed(standing)
@@ -117,7 +117,7 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     return conclude(standing, OutcomeKind.INCONCLUSIVE) if is_over else state
 
 
-def seems_quiet(standing: Standing) -> bool:
+def seems_quiet(standing: SearchView) -> bool:
     """Whether the search may start: both ends ran once, and every execution so far lies near one of them.
 
     The noise is only presumed until there are enough executions; if the presumption fails, the ends run again.
@@ -135,12 +135,12 @@ def seems_quiet(standing: Standing) -> bool:
     )
 
 
-def begins_early(standing: Standing, log_bf: float) -> bool:
+def begins_early(standing: SearchView, log_bf: float) -> bool:
     """Whether to start: a change is likely by the ends, and by all executions."""
-    return min(log_bf, standing.model.log_change) > START
+    return min(log_bf, standing.model.log_change) > STARTING_ODDS
 
 
-def is_premature(standing: Standing) -> bool:
+def is_premature(standing: SearchView) -> bool:
     """Whether the search started because the machine seemed quiet or a change likely, but this no longer holds."""
     counts = standing.samples.counts(standing.reach.size + 1)
     per_end = min(counts[0], counts[-1])
@@ -150,12 +150,12 @@ def is_premature(standing: Standing) -> bool:
     return _is_contradicted(standing) and standing.model.log_reproduced < ODDS_20
 
 
-def _is_contradicted(standing: Standing) -> bool:
+def _is_contradicted(standing: SearchView) -> bool:
     """Whether no commit explains the samples better than no change does."""
     return standing.model.modes is None and standing.model.log_change < CONTRADICTED
 
 
-def _is_in_vain(standing: Standing, per_end: int) -> bool:
+def _is_in_vain(standing: SearchView, per_end: int) -> bool:
     """Whether to stop: measuring to the last analysis will hardly deny the change, nor prove one that can be found.
 
     The prediction uses the ends. Their z then is normal around z sqrt(L / n) with a variance of L / n - 1. Its log BF
@@ -172,7 +172,7 @@ def _is_in_vain(standing: Standing, per_end: int) -> bool:
     return bool(denied + proven * is_affordable < HARDLY)
 
 
-def _weighed(standing: Standing) -> tuple[Standing, float]:
+def _weighed(standing: SearchView) -> tuple[SearchView, float]:
     """Choose the likelier of the directions searched, and return the log BF of a change in any of them.
 
     The search has a fixed direction from here on.
@@ -185,7 +185,7 @@ def _weighed(standing: Standing) -> tuple[Standing, float]:
     return both[int(np.argmax(factors))], float(np.logaddexp(factors[0], factors[1]) - np.log(2))
 
 
-def _is_opposite(standing: Standing) -> bool:
+def _is_opposite(standing: SearchView) -> bool:
     """Whether the ends differ, but not in the direction searched."""
     settings = standing.state.settings
     if settings.sought is Sought.ANY:
@@ -194,20 +194,20 @@ def _is_opposite(standing: Standing) -> bool:
     return _sought(standing, other).model.log_reproduced > ODDS_20
 
 
-def _sought(standing: Standing, sought: Sought) -> Standing:
+def _sought(standing: SearchView, sought: Sought) -> SearchView:
     """Return the same standing, interpreted for this direction."""
     settings = replace(standing.state.settings, sought=sought)
     return standing.later(replace(standing.state, settings=settings))
 
 
-def _is_negligible(standing: Standing) -> bool:
+def _is_negligible(standing: SearchView) -> bool:
     """Whether the ends certainly differ by less than the minimum effect."""
     smallest = float(np.log1p(standing.state.settings.minimum_effect))
     whole = end_to_end(standing)
     return not reaches(abs(whole.center) + whole.half, smallest)
 
 
-def _may_deny(standing: Standing) -> bool:
+def _may_deny(standing: SearchView) -> bool:
     """Whether the change may be denied: not if the interval of the ends asserts it, and not by a few executions."""
     counts = standing.samples.counts(standing.reach.size + 1)
     whole = end_to_end(standing)
@@ -216,7 +216,7 @@ def _may_deny(standing: Standing) -> bool:
     return min(counts[0], counts[-1]) >= NULL_ANALYSIS and rise - whole.half <= 0
 
 
-def _search(standing: Standing) -> SearchState:
+def _search(standing: SearchView) -> SearchState:
     state, model = standing.state, standing.model
     if not state.named and is_premature(standing):
         return _enter(standing, Phase.REPRODUCE)
@@ -224,7 +224,7 @@ def _search(standing: Standing) -> SearchState:
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
         is_denied = standing.fresh_rounds % 5 == 4 and standing.model.log_reproduced < -ODDS_10 and _may_deny(standing)
-        if is_denied or is_refuted(standing):
+        if is_denied or excludes_expected(standing):
             return conclude(standing, OutcomeKind.NOT_REPRODUCED)
         if len(model.samples.measured()) - 2 >= LEAST_FOR_DECAY and model.log_ramp > ODDS_10000:
             return conclude(standing, OutcomeKind.DECAY)
@@ -238,9 +238,9 @@ def _search(standing: Standing) -> SearchState:
     return state
 
 
-def _confirm(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the phase each
+def _confirm(standing: SearchView) -> SearchState:  # noqa: PLR0911 - a rule of the phase each
     state = standing.state
-    if not state.named and is_refuted(standing):
+    if not state.named and excludes_expected(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     if state.suspect is None or standing.fresh_rounds < confirming_rounds(standing):
         return state
@@ -275,7 +275,7 @@ def _confirm(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of th
     return state
 
 
-def _of_outside_parent(standing: Standing, candidate: int, log_e: float) -> OutcomeKind | None:
+def _of_outside_parent(standing: SearchView, candidate: int, log_e: float) -> OutcomeKind | None:
     """The answer if the suspect's parent outside the range cannot be measured, or measures like the suspect."""
     before, _ = standing.edges(candidate)
     if not before:
@@ -284,7 +284,7 @@ def _of_outside_parent(standing: Standing, candidate: int, log_e: float) -> Outc
     return OutcomeKind.CHANGE_OF_GOOD if is_equal and not standing.state.named else None
 
 
-def convincing(standing: Standing) -> float:
+def convincing(standing: SearchView) -> float:
     """Return the log e-value at which a suspect is named."""
     state = standing.state
     if state.named:
@@ -293,7 +293,7 @@ def convincing(standing: Standing) -> float:
     return least + (0.0 if state.since else float(np.log(len(state.commit_range.commits))))
 
 
-def _residual(standing: Standing) -> SearchState:
+def _residual(standing: SearchView) -> SearchState:
     state = standing.state
     if (reopened := _reopened(standing)) is not None:
         return reopened
@@ -309,7 +309,7 @@ def _residual(standing: Standing) -> SearchState:
     return conclude(standing, OutcomeKind.CULPRIT)
 
 
-def _reopened(standing: Standing) -> SearchState | None:
+def _reopened(standing: SearchView) -> SearchState | None:
     """Resume the search if a step would no longer be named after the measurements of this check."""
     state = standing.state
     for step in state.named if standing.fresh_rounds else ():
@@ -320,7 +320,7 @@ def _reopened(standing: Standing) -> SearchState | None:
     return None
 
 
-_RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {
+_RULES: Final[Mapping[Phase, Callable[[SearchView], SearchState]]] = {
     Phase.MERGE_BASE: _merge_base,
     Phase.REPRODUCE: _reproduce,
     Phase.SEARCH: _search,

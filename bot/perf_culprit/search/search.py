@@ -25,23 +25,23 @@ from perf_culprit.model.bisection import (
     SearchState,
 )
 from perf_culprit.search import bayes, failure_rates, weighted
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.odds import ODDS_20
-from perf_culprit.search.search_view import Standing, phase_start
+from perf_culprit.search.search_view import Round, SearchView, phase_start
 
-PLACE: Final = "the bisection"
+SEARCH_PLACE: Final = "the bisection"
 MOST_SUSPECTS: Final = 3  # per round
-UNFINISHED: Final = frozenset({OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIVE})
+OPEN_KINDS: Final = frozenset({OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIVE})
 
 
 class EngineModule(Protocol):
     """The decisions of an engine; everything is a function of the standing alone."""
 
-    def next_rounds(self, standing: Standing, k: int) -> Sequence[tuple[Purpose, tuple[int, ...]]]: ...
-    def advance(self, standing: Standing) -> SearchState: ...
-    def partial_outcome(self, standing: Standing) -> Outcome: ...
-    def suspects(self, standing: Standing) -> tuple[str, ...]: ...
-    def progress(self, standing: Standing) -> Progress: ...
+    def next_rounds(self, standing: SearchView, k: int) -> Sequence[Round]: ...
+    def advance(self, standing: SearchView) -> SearchState: ...
+    def partial_outcome(self, standing: SearchView) -> Outcome: ...
+    def suspects(self, standing: SearchView) -> tuple[str, ...]: ...
+    def progress(self, standing: SearchView) -> Progress: ...
 
 
 ENGINES: Final[dict[Engine, EngineModule]] = {Engine.BAYES: bayes, Engine.WEIGHTED: weighted}
@@ -52,7 +52,7 @@ class Search:
 
     def __init__(self, state: SearchState) -> None:
         self._engine = failure_rates if state.settings.of_failures else ENGINES[state.settings.engine]
-        self._standing = Standing(state, Reach(state.commit_range))
+        self._standing = SearchView(state, Descendants(state.commit_range))
 
     @property
     def state(self) -> SearchState:
@@ -127,7 +127,9 @@ class Search:
         for job in self.state.jobs:
             if job.id == job_id:
                 return job
-        raise DataError(f"no job {job_id!r} was proposed", place=PLACE, next_step="record jobs of this search only")
+        raise DataError(
+            f"no job {job_id!r} was proposed", place=SEARCH_PLACE, next_step="record jobs of this search only"
+        )
 
     def record(
         self, job_id: str, samples: Mapping[str, Sequence[float]], failures: Mapping[str, Failure] | None = None
@@ -143,7 +145,9 @@ class Search:
         strangers = (set(samples) | set(failures or {})) - set(job.commits)
         if strangers:
             raise DataError(
-                f"job {job_id} did not ask for {min(strangers)}", place=PLACE, next_step="record what the job measured"
+                f"job {job_id} did not ask for {min(strangers)}",
+                place=SEARCH_PLACE,
+                next_step="record what the job measured",
             )
         result = _result(job_id, samples, failures or {})
         if not result.values and not result.failures:
@@ -204,7 +208,7 @@ def _stored_results(stored: Sequence[Mapping[str, Sequence[float]]]) -> Sequence
 
 def _check(settings: SearchSettings) -> None:
     def refuse(what: str) -> None:
-        raise UsageError(what, place=PLACE, next_step="correct the setting")
+        raise UsageError(what, place=SEARCH_PLACE, next_step="correct the setting")
 
     if not 0.5 < settings.stop < 1:
         refuse(f"stop {settings.stop} is not between 0.5 and 1")
@@ -226,6 +230,6 @@ def with_budget(state: SearchState, executions: int) -> SearchState:
     if executions <= state.settings.budget_executions:
         return state
     state = replace(state, settings=replace(state.settings, budget_executions=executions))
-    if state.outcome is None or state.outcome.kind not in UNFINISHED:
+    if state.outcome is None or state.outcome.kind not in OPEN_KINDS:
         return state
     return replace(state, phase=Phase.REPRODUCE, since=0, suspect=None, outcome=None)

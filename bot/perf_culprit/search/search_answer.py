@@ -12,23 +12,23 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import is_certain
-from perf_culprit.search.level_sizes import Size, difference, named_sizes, sizes_of
+from perf_culprit.search.level_sizes import StepSize, difference, named_sizes, sizes_of
 from perf_culprit.search.noise import FEW_RESIDUALS
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.other_metrics import REFUTING_ANALYSIS, excludes
-from perf_culprit.search.pattern_evidence import Design, G
+from perf_culprit.search.pattern_evidence import G, PatternDesign
 from perf_culprit.search.round_samples import autocorrelation
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 from perf_culprit.stats.conventions import LEVEL
 
 LARGEST_SET: Final = 200  # suspects listed in an outcome
 
 
-def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
+def conclude(standing: SearchView, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
     return replace(standing.state, phase=Phase.DONE, outcome=outcome_of(standing, kind, needed=needed))
 
 
-def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> Outcome:
+def outcome_of(standing: SearchView, kind: OutcomeKind, *, needed: int | None = None) -> Outcome:
     """Return the answer of this kind; named culprits outrank a spent budget.
 
     There are no suspects if the budget is spent and the ends deny a change: their posteriors assume one.
@@ -58,7 +58,7 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
     return replace(base, suspects=_suspects(standing), notes=lost_parent(standing))
 
 
-def _change_of_good(standing: Standing) -> tuple[Reason, ...]:
+def _change_of_good(standing: SearchView) -> tuple[Reason, ...]:
     suspect = standing.positions[standing.state.suspect or ""]
     parent = standing.edges(suspect - 1)[0][0]
     names = {"commit": standing.short(suspect), "parent": standing.short(parent)}
@@ -69,7 +69,7 @@ def _change_of_good(standing: Standing) -> tuple[Reason, ...]:
     return (because(SearchReason.CHANGE_OF_GOOD, **names, change=change, low=interval.low, high=interval.high),)
 
 
-def lost_parent(standing: Standing) -> tuple[Reason, ...]:
+def lost_parent(standing: SearchView) -> tuple[Reason, ...]:
     suspect = standing.state.suspect
     parent = standing.state.commit_range.outside.get(suspect or "")
     if suspect is None or parent is None or standing.edges(standing.positions[suspect] - 1)[0]:
@@ -78,12 +78,12 @@ def lost_parent(standing: Standing) -> tuple[Reason, ...]:
     return (because(SearchReason.PARENT_LOST, commit=standing.short(at[suspect]), parent=standing.short(at[parent])),)
 
 
-def _is_doubtful(standing: Standing) -> bool:
+def _is_doubtful(standing: SearchView) -> bool:
     is_searched = standing.state.phase in (Phase.SEARCH, Phase.CONFIRM)
     return is_searched and standing.model.log_reproduced < 0 and not is_certain(standing)
 
 
-def visible_effect(standing: Standing) -> float | None:
+def visible_effect(standing: SearchView) -> float | None:
     """The relative change whose log BF would have reached 3 with the present executions of the ends.
 
     Uses the plain form: a learned shape may detect less than it seems to.
@@ -94,18 +94,20 @@ def visible_effect(standing: Standing) -> float | None:
         return None
     pairs = good * bad / (good + bad)
     samples = standing.samples.select(standing.model.ends)
-    plain = pattern_evidence.fit(Design(samples), (samples.commit == standing.reach.size).astype(np.float64)[None])
+    plain = pattern_evidence.fit(
+        PatternDesign(samples), (samples.commit == standing.reach.size).astype(np.float64)[None]
+    )
     seen = float(np.expm1(plain.sigma * np.sqrt((2 * ODDS_20 + np.log1p(G * pairs)) / pairs)))
     return max(seen, standing.state.settings.minimum_effect)
 
 
-def end_to_end(standing: Standing) -> Size:
+def end_to_end(standing: SearchView) -> StepSize:
     """The change from good to bad in the direction searched."""
     (size,) = sizes_of(standing.model.step)
     return size
 
 
-def is_refuted(standing: Standing) -> bool:
+def excludes_expected(standing: SearchView) -> bool:
     """Whether the expected change would have been seen at the ends by now, but was not."""
     settings = standing.state.settings
     counts = standing.samples.counts(standing.reach.size + 1)
@@ -118,7 +120,7 @@ def is_refuted(standing: Standing) -> bool:
     return excludes(worse, whole.half, expected=settings.expected_change)
 
 
-def _with_change(standing: Standing, base: Outcome) -> Outcome:
+def _with_change(standing: SearchView, base: Outcome) -> Outcome:
     counts = standing.samples.counts(standing.reach.size + 1)
     if not counts[0] or not counts[-1]:
         return base
@@ -127,7 +129,7 @@ def _with_change(standing: Standing, base: Outcome) -> Outcome:
     return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
 
 
-def _change(standing: Standing, step: Size) -> tuple[float, Interval]:
+def _change(standing: SearchView, step: StepSize) -> tuple[float, Interval]:
     """Convert a step to a relative change of the metric, with its interval."""
     sign = standing.sign
     ends = (sign * (step.center - step.half), sign * (step.center + step.half))
@@ -135,7 +137,7 @@ def _change(standing: Standing, step: Size) -> tuple[float, Interval]:
     return float(np.expm1(sign * step.center)), Interval(low=low, high=high, level=LEVEL)
 
 
-def _culprits(standing: Standing, base: Outcome) -> Outcome:
+def _culprits(standing: SearchView, base: Outcome) -> Outcome:
     steps = {step.commit: step for step in standing.state.named}
     further = further_steps.further_probability(standing)
     culprits = []
@@ -176,12 +178,12 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
     )
 
 
-def _suspect(standing: Standing, candidate: int, posterior: float) -> Suspect:
+def _suspect(standing: SearchView, candidate: int, posterior: float) -> Suspect:
     commit = standing.name(candidate + 1)
     return Suspect(commit=commit, posterior=posterior, skipped=standing.skipped.get(commit))
 
 
-def _suspects(standing: Standing) -> tuple[Suspect, ...]:
+def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
     """The smallest set with `LEVEL` of the mass, most probable first; inseparable commits stay together."""
     mass = standing.model.mass
     order = np.argsort(-mass, kind="stable")
@@ -189,7 +191,7 @@ def _suspects(standing: Standing) -> tuple[Suspect, ...]:
     return tuple(_suspect(standing, int(c), float(mass[c])) for c in order[: min(count, LARGEST_SET)])
 
 
-def _decay(standing: Standing, base: Outcome) -> Outcome:
+def _decay(standing: SearchView, base: Outcome) -> Outcome:
     """Isotonic regression of the measured commits' levels on their depth, in stretches between levels."""
     samples, depth = standing.model.design.samples, standing.model.depth
     measured = sorted((int(c) for c in samples.measured()), key=lambda c: (depth[c], c))
@@ -215,7 +217,7 @@ def _decay(standing: Standing, base: Outcome) -> Outcome:
     return replace(base, decay=tuple(parts))
 
 
-def _noise(standing: Standing) -> Noise | None:
+def _noise(standing: SearchView) -> Noise | None:
     if standing.state.phase is Phase.MERGE_BASE:
         return None
     model = standing.model

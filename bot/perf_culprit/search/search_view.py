@@ -11,14 +11,17 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from perf_culprit.arrays import Booleans, Floats, Integers
-from perf_culprit.model.bisection import FailureKind, Job, Phase, Result, SearchState
-from perf_culprit.search.descendants import Reach
-from perf_culprit.search.hypotheses import Model
+from perf_culprit.model.bisection import FailureKind, Job, Phase, Purpose, Result, SearchState
+from perf_culprit.model.run import SHOWN_HASH
+from perf_culprit.search.descendants import Descendants
+from perf_culprit.search.hypotheses import SearchModel
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import Samples, orientation, samples_of
 
 # A crash may be the machine's fault; a failed build is the commit's. Crashing as often as working is too often.
-ATTEMPTS: Final = 2  # once may be chance: failures of a commit, and of confirmations, after which there are no more
+FAILURES_TO_STOP: Final = (
+    2  # once may be chance: failures of a commit, and of confirmations, after which there are no more
+)
 HARDLY_WORKS: Final = 0.15  # chance to run below which a commit is not tried: between five in a row that failed
 SMALL_RANGE: Final = 8  # up to this size each candidate is measured before an answer: steps may cancel
 QUIET_ANALYSIS: Final = 2  # executions per end after which a machine is accepted as quiet
@@ -26,24 +29,26 @@ FIRST_ANALYSIS: Final = 10  # executions per end before any decision but an earl
 WHOLE_ROUNDS: Final = 2  # rounds of all commits at the start of a small range
 ROUNDS_WITHOUT_ENDS: Final = 3  # consecutive rounds without ends on a stable machine
 LIKELY: Final = 0.8  # posterior from which on a suspect and its parent are the most useful commits
-SHORT: Final = 10  # digits of a commit in a note
 MOST_MODELS: Final = 8  # models per search: those before each stretch of a confirmation, and the newest
+
+# What a round is for, and the commits that it measures.
+Round = tuple[Purpose, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Standing:
+class SearchView:
     """A state, interpreted. Commits are 0 (good end; merge bases too, once measured fast), 1..N candidates.
 
     Below 0 are the commits that no model contains: merge bases, then the candidates' parents outside the range.
     """
 
     state: SearchState
-    reach: Reach
-    _models: dict[tuple[object, ...], Model] = field(default_factory=dict, repr=False, compare=False)
+    reach: Descendants
+    _models: dict[tuple[object, ...], SearchModel] = field(default_factory=dict, repr=False, compare=False)
 
-    def later(self, state: SearchState) -> "Standing":
+    def later(self, state: SearchState) -> "SearchView":
         """Return the same search in this state: models that it had before are not computed again."""
-        return Standing(state, self.reach, self._models)
+        return SearchView(state, self.reach, self._models)
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
@@ -64,7 +69,7 @@ class Standing:
 
     def short(self, commit: int) -> str:
         """Return the commit as a sentence names it."""
-        return self.name(commit)[:SHORT]
+        return self.name(commit)[:SHOWN_HASH]
 
     def name(self, commit: int) -> str:
         commit_range = self.state.commit_range
@@ -81,7 +86,7 @@ class Standing:
         skipped: dict[str, str] = {}
         for commit, failure in failures:
             crashes[commit] = crashes.get(commit, 0) + 1
-            often = crashes[commit] >= max(ATTEMPTS, measured[commit])
+            often = crashes[commit] >= max(FAILURES_TO_STOP, measured[commit])
             place = self.positions.get(commit)
             hardly = place is not None and not measured[commit] and self.works[place] < HARDLY_WORKS
             if failure.kind is not FailureKind.CRASHED or often or hardly:
@@ -129,11 +134,11 @@ class Standing:
         return self.model.samples
 
     @cached_property
-    def before_phase(self) -> "Standing":
+    def before_phase(self) -> "SearchView":
         """The same without the measurements of the present phase; if there are no others, with its first round."""
         return self.before(max(self.state.since, 1))
 
-    def before(self, result: int) -> "Standing":
+    def before(self, result: int) -> "SearchView":
         """Return the same without this result and later ones."""
         return self.later(replace(self.state, results=self.state.results[:result]))
 
@@ -191,11 +196,11 @@ class Standing:
         return not self._further_prior.any()
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> SearchModel:
         state = self.state
         # Results are only ever added; jobs and phases are not part of the model.
         key = (len(state.results), state.settings, state.named, state.withdrawn)
-        self._models[key] = model = self._models.pop(key, None) or Model(
+        self._models[key] = model = self._models.pop(key, None) or SearchModel(
             reach=self.reach,
             samples=samples_of(state, self.positions),
             one_machine=state.settings.one_machine,

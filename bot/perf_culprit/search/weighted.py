@@ -18,14 +18,13 @@ from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Progress, Purpose, SearchState, Suspect
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
-from perf_culprit.search.descendants import Reach
-from perf_culprit.search.level_sizes import Size, mean_difference, round_differences
+from perf_culprit.search.descendants import Descendants
+from perf_culprit.search.level_sizes import StepSize, mean_difference, round_differences
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_answer import lost_parent
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import Round, SearchView
 from perf_culprit.stats.conventions import LEVEL, ROUNDING
 
-Round = tuple[Purpose, tuple[int, ...]]
 UNSEEN: Final = frozenset({OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE})
 
 
@@ -55,26 +54,26 @@ def p_value(differences: Floats, *, least: float = 0.0) -> float:
     return float(stdtr(len(differences) - 1, -mean / (spread / np.sqrt(len(differences)))))
 
 
-def level(standing: Standing) -> float:
+def alpha_per_test(standing: SearchView) -> float:
     """Return alpha, divided among the tests of one search."""
     return standing.state.settings.alpha / (int(np.ceil(np.log2(max(standing.reach.size, 1)))) + 1)
 
 
-def _is_slower(standing: Standing, differences: Floats) -> bool:
+def _is_slower(standing: SearchView, differences: Floats) -> bool:
     least = float(np.log1p(standing.state.settings.minimum_effect))
-    return p_value(differences, least=least) < level(standing)
+    return p_value(differences, least=least) < alpha_per_test(standing)
 
 
-def _rounds(standing: Standing, good: int, commit: int) -> Floats:
+def _rounds(standing: SearchView, good: int, commit: int) -> Floats:
     """Each repetition of a commit minus the good one next to it [rounds]; fewer while it is in progress."""
     return round_differences(standing.samples, good, commit)[: standing.state.settings.repetitions]
 
 
-def _ends(standing: Standing) -> Floats:
+def _ends(standing: SearchView) -> Floats:
     return _rounds(standing, 0, standing.reach.size)
 
 
-def _read(standing: Standing) -> _Stand:
+def _read(standing: SearchView) -> _Stand:
     """Repeat the search from its beginning with the present results."""
     reach, repetitions = standing.reach, standing.state.settings.repetitions
     left, good, bad = standing.prior > 0, 0, reach.size
@@ -90,7 +89,7 @@ def _read(standing: Standing) -> _Stand:
     return _Stand(left=left, target=target, good=good, bad=bad, levels=levels)
 
 
-def _heaviest(reach: Reach, usable: Booleans, left: Booleans) -> int | None:
+def _heaviest(reach: Descendants, usable: Booleans, left: Booleans) -> int | None:
     """Return the measurable candidate that splits the rest most evenly, or None if none splits it."""
     weight = split_weights(reach, left)
     weight[~left | ~usable[1:]] = 0
@@ -98,13 +97,13 @@ def _heaviest(reach: Reach, usable: Booleans, left: Booleans) -> int | None:
     return best + 1 if weight[best] > 0 else None
 
 
-def split_weights(reach: Reach, left: Booleans) -> Floats:
+def split_weights(reach: Descendants, left: Booleans) -> Floats:
     """min(c_i, n - c_i) per candidate [N]: how evenly a test of it splits the n that are `left` [H13; git bisect]."""
     counts = reach.slow_mass(left.astype(np.float64))[1:]
     return np.asarray(np.rint(np.minimum(counts, left.sum() - counts)))
 
 
-def tests_left(reach: Reach, usable: Booleans, left: Booleans) -> int:
+def tests_left(reach: Descendants, usable: Booleans, left: Booleans) -> int:
     """Count the tests until one commit is left, if every test leaves the larger part."""
     tests = 0
     while (target := _heaviest(reach, usable, left)) is not None:
@@ -114,7 +113,7 @@ def tests_left(reach: Reach, usable: Booleans, left: Booleans) -> int:
     return tests
 
 
-def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
+def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:
     """Return up to `k` rounds {good, target}; the merge bases first if there are any."""
     state = standing.state
     repetitions = state.settings.repetitions
@@ -136,7 +135,7 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
     return [(purpose, (stand.good, stand.target))] * min(k, max(wanted, 0))
 
 
-def advance(standing: Standing) -> SearchState:
+def advance(standing: SearchView) -> SearchState:
     """Return the state after the tests that its results allow."""
     state = standing.state
     commit_range = state.commit_range
@@ -162,7 +161,7 @@ def advance(standing: Standing) -> SearchState:
     return replace(state, phase=Phase.DONE, outcome=partial_outcome(standing))
 
 
-def _searched(standing: Standing, left: Sequence[int]) -> SearchState:
+def _searched(standing: SearchView, left: Sequence[int]) -> SearchState:
     """Return the state after the last test: a suspect to confirm, or those that no test can tell apart."""
     state = standing.state
     if len(left) == 1:
@@ -171,11 +170,11 @@ def _searched(standing: Standing, left: Sequence[int]) -> SearchState:
     return replace(state, phase=Phase.DONE, outcome=outcome)
 
 
-def _suspect(standing: Standing) -> int:
+def _suspect(standing: SearchView) -> int:
     return standing.positions[standing.state.suspect or ""] - 1
 
 
-def _against_parents(standing: Standing) -> list[Floats]:
+def _against_parents(standing: SearchView) -> list[Floats]:
     """The suspect minus each of its parents, in the rounds that followed the search; empty without such a parent."""
     before, after = standing.edges(_suspect(standing))
     state = standing.state
@@ -193,7 +192,7 @@ def _denial(ends: Floats) -> OutcomeKind:
     return OutcomeKind.NOT_REPRODUCED if abs(size.center) <= size.half else OutcomeKind.INCONCLUSIVE
 
 
-def _merge_base_rounds(standing: Standing) -> Floats:
+def _merge_base_rounds(standing: SearchView) -> Floats:
     bases, good = set(standing.state.commit_range.merge_bases), standing.state.commit_range.good
     sign = standing.sign
     rounds = []
@@ -204,11 +203,11 @@ def _merge_base_rounds(standing: Standing) -> Floats:
     return np.array(rounds)
 
 
-def _conclude(standing: Standing, kind: OutcomeKind) -> SearchState:
+def _conclude(standing: SearchView, kind: OutcomeKind) -> SearchState:
     return replace(standing.state, phase=Phase.DONE, outcome=_outcome(standing, kind))
 
 
-def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
+def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
     outcome = Outcome(
         kind=kind, executions=standing.executions, rounds=len(standing.state.results), skipped=standing.skipped
     )
@@ -220,20 +219,20 @@ def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
     return replace(outcome, relative_change=change, confidence_interval=interval, visible_effect=visible)
 
 
-def _visible(standing: Standing, size: Size) -> float:
+def _visible(standing: SearchView, size: StepSize) -> float:
     """The change that this number of rounds would miss once in twenty times."""
-    quantiles = stdtrit(size.dof, (1 - level(standing), LEVEL))
+    quantiles = stdtrit(size.dof, (1 - alpha_per_test(standing), LEVEL))
     return max(float(np.expm1(size.spread * quantiles.sum())), standing.state.settings.minimum_effect)
 
 
-def _change(standing: Standing, differences: Floats) -> tuple[float, Interval]:
+def _change(standing: SearchView, differences: Floats) -> tuple[float, Interval]:
     """Convert differences to a relative change of the metric, with its interval."""
     size, sign = mean_difference(differences), standing.sign
     low, high = sorted(float(np.expm1(sign * (size.center + side))) for side in (-size.half, size.half))
     return float(np.expm1(sign * size.center)), Interval(low=low, high=high, level=LEVEL)
 
 
-def _answer(standing: Standing, pairs: Sequence[Floats]) -> Outcome:
+def _answer(standing: SearchView, pairs: Sequence[Floats]) -> Outcome:
     """Name the suspect if it is slower than each of its parents; otherwise say what these rounds show."""
     suspect = _suspect(standing)
     if not pairs:
@@ -261,13 +260,13 @@ def _answer(standing: Standing, pairs: Sequence[Floats]) -> Outcome:
         improvement=standing.seeks_improvement,
     )
     notes = (
-        because(SearchReason.CHANCE_OF_ERROR, commit=name, repetitions=rounds, chance=level(standing)),
+        because(SearchReason.CHANCE_OF_ERROR, commit=name, repetitions=rounds, chance=alpha_per_test(standing)),
         *_step_after(standing),
     )
     return replace(_outcome(standing, OutcomeKind.CULPRIT), culprits=(culprit,), notes=notes)
 
 
-def _step_after(standing: Standing) -> Iterator[Reason]:
+def _step_after(standing: SearchView) -> Iterator[Reason]:
     """Report that the bad end is slower than the last commit that was slower: another step remains."""
     stand, end = _read(standing), standing.reach.size
     rest = stand.levels[end] - stand.levels[stand.bad]
@@ -277,26 +276,26 @@ def _step_after(standing: Standing) -> Iterator[Reason]:
         yield because(SearchReason.STEP_AFTER, **names, change=change, low=interval.low, high=interval.high)
 
 
-def _suspects(standing: Standing) -> tuple[Suspect, ...]:
+def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
     left = np.flatnonzero(_read(standing).left)
     names = [standing.name(int(candidate) + 1) for candidate in left]
     return tuple(Suspect(commit=name, posterior=1 / len(left), skipped=standing.skipped.get(name)) for name in names)
 
 
-def partial_outcome(standing: Standing) -> Outcome:
+def partial_outcome(standing: SearchView) -> Outcome:
     """Return the candidates that the tests so far left."""
     outcome = _outcome(standing, OutcomeKind.BUDGET_SPENT)
     is_searched = standing.state.phase in (Phase.SEARCH, Phase.CONFIRM)
     return replace(outcome, suspects=_suspects(standing) if is_searched else ())
 
 
-def suspects(standing: Standing) -> tuple[str, ...]:
+def suspects(standing: SearchView) -> tuple[str, ...]:
     """Return the last two commits; the last test names one."""
     left = np.flatnonzero(_read(standing).left)
     return tuple(standing.name(int(candidate) + 1) for candidate in left) if len(left) <= 2 else ()
 
 
-def progress(standing: Standing) -> Progress:
+def progress(standing: SearchView) -> Progress:
     """Report the progress. Every test costs the same; those of the ends and of the rest remain."""
     state, stand = standing.state, _read(standing)
     is_reproduced = state.phase in (Phase.SEARCH, Phase.CONFIRM)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, blocks
-from perf_culprit.stats.discretise import Levels
+from perf_culprit.stats.discretise import LevelTable
 from perf_culprit.stats.items import Items, indicator_matrix
 
 # Premises of two items are counted per consequent in a square table; beyond this many items only single ones are mined.
@@ -60,7 +60,7 @@ class Rules:
         )
 
 
-def mine_rules(levels: Levels, items: Items, mining: Mining) -> Rules:
+def mine_rules(levels: LevelTable, items: Items, mining: Mining) -> Rules:
     """Return all rules with one item as consequent, also with an empty premise, ordered by consequent and strength.
 
     `levels` (n, m) come from `to_levels`; a missing level belongs to no item. Premises never contain the consequent's
@@ -90,7 +90,7 @@ class _Frequent:
     least: int
 
     @classmethod
-    def of(cls, levels: Levels, items: Items, mining: Mining) -> "_Frequent":
+    def of(cls, levels: LevelTable, items: Items, mining: Mining) -> "_Frequent":
         counts = items.counts(levels)
         least = max(_at_least(mining.minimum_support * len(levels)), 1)
         chosen = np.flatnonzero(counts >= least)

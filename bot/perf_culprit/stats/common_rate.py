@@ -10,7 +10,7 @@ from perf_culprit.arrays import Floats
 from perf_culprit.model.run import CounterTable
 
 # Squares of larger numbers overflow; no counter has such values.
-LARGEST: Final = float(np.sqrt(np.finfo(np.float64).max))
+LARGEST_SQUARABLE: Final = float(np.sqrt(np.finfo(np.float64).max))
 
 # Rows that are more than this factor shorter are noticeably noisier: a tenth less time per row means a tenth more
 # variance. Then 11% instead of 10% of the samples are outside 5/95 limits.
@@ -51,7 +51,7 @@ def interval_medians(times_s: Floats, values: Floats, *, edges_s: Floats) -> Flo
 
 def _medians(values: Floats) -> Floats:
     """Median of the usable values (n, ...) along the first axis; sorting puts missing values last."""
-    usable = np.abs(values) <= LARGEST
+    usable = np.abs(values) <= LARGEST_SQUARABLE
     ordered = np.sort(values if usable.all() else np.where(usable, values, np.nan), axis=0)
     count = usable.sum(axis=0, keepdims=True)
     lower = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=0)[0]

@@ -13,7 +13,7 @@ OF_SHIFT: Final = 1 - OF_BENCHMARKS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Compared:
+class ComparedSides:
     """B benchmarks of two sides; changes are logarithms, (B,).
 
     `change`: without the shift that the machine explains; `raw_change`: with it. `rate`: the share of unchanged runs in

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from perf_culprit.arrays import Booleans, Floats
-from perf_culprit.stats.engine import OF_BENCHMARKS, judge
+from perf_culprit.stats.engine import BENCHMARK_FIELDS, judge_units
 from perf_culprit.stats.machine_shift import middle
-from perf_culprit.stats.unit_table import Judgement, Tiers, UnitTable
+from perf_culprit.stats.unit_table import Tiers, UnitJudgement, UnitTable
 
 
 def exonerate(
-    judged: Judgement, table: UnitTable, is_control: Booleans, *, least_change: Floats, tiers: Tiers
-) -> tuple[Judgement, Floats]:
+    judged: UnitJudgement, table: UnitTable, is_control: Booleans, *, least_change: Floats, tiers: Tiers
+) -> tuple[UnitJudgement, Floats]:
     """Judge again without what the controls (B,) share, and return the milder result of each benchmark.
 
     A kind counts if one of its controls moved: judged among the controls alone, it is suspected or differs. Their
@@ -25,7 +25,7 @@ def exonerate(
     result, witnesses = judged, np.zeros(len(moved))
     if moved.any():
         shift = _shift(table, is_control, table.kind[moved != 0])
-        again = judge(replace(table, location=table.location - shift), least_change=least_change, tiers=tiers)
+        again = judge_units(replace(table, location=table.location - shift), least_change=least_change, tiers=tiers)
         toward = shift[:, table.is_target].mean(axis=1) - shift[:, ~table.is_target].mean(axis=1)
         is_milder = ~is_control & (again.rate >= judged.rate) & (judged.change * toward > 0)
         result = _chosen(judged, again, is_milder)
@@ -42,7 +42,7 @@ def _moved(table: UnitTable, is_control: Booleans, least_change: Floats, tiers: 
     rows &= here[:, table.is_target].any(axis=1) & here[:, ~table.is_target].any(axis=1)
     moved = np.zeros(len(rows))
     if rows.any():
-        alone = judge(table.part(rows), least_change=least_change[rows], tiers=tiers)
+        alone = judge_units(table.part(rows), least_change=least_change[rows], tiers=tiers)
         moved[rows] = np.where(alone.is_suspected | alone.differs, alone.change, 0.0)
     return moved
 
@@ -60,7 +60,7 @@ def _shift(table: UnitTable, is_control: Booleans, kinds: Floats) -> Floats:
     return shift
 
 
-def _chosen(judged: Judgement, again: Judgement, is_milder: Booleans) -> Judgement:
-    rows = {name: np.where(is_milder, getattr(again, name), getattr(judged, name)) for name in OF_BENCHMARKS}
+def _chosen(judged: UnitJudgement, again: UnitJudgement, is_milder: Booleans) -> UnitJudgement:
+    rows = {name: np.where(is_milder, getattr(again, name), getattr(judged, name)) for name in BENCHMARK_FIELDS}
     rows["differs"] &= judged.is_suspected | judged.differs
     return replace(judged, **rows, suite=again.suite if again.suite.rate > judged.suite.rate else judged.suite)

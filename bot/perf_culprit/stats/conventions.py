@@ -1,4 +1,4 @@
-"""What the tests have in common: the levels at which they decide, and how fine numbers are."""
+"""State what the tests have in common: the levels at which they decide, and how fine numbers are."""
 
 from typing import Final
 

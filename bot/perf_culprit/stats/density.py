@@ -15,7 +15,7 @@ LEAST_IDLE_SHARE: Final = 0.02
 LEAST_LOAD_SHARE: Final = 0.25
 # Share of the lower peak: between two modes the density falls at least to this, otherwise it is one broad mode.
 DEEPEST_VALLEY: Final = 0.7
-MINIMUM_SAMPLES: Final = 20
+FEWEST_FOR_DENSITY: Final = 20
 SMALLEST_MODE: Final = 0.1  # of the samples, in a description of their shape
 
 
@@ -35,7 +35,7 @@ def shape_of(ordered: Floats) -> Shape | None:
     """
     from scipy import stats
 
-    if len(ordered) < MINIMUM_SAMPLES or ordered[0] == ordered[-1]:
+    if len(ordered) < FEWEST_FOR_DENSITY or ordered[0] == ordered[-1]:
         return None
     scaled = (ordered - ordered.mean()) / ordered.std()
     return Shape(_modes(scaled), float(stats.skew(scaled, bias=False)), float(stats.shapiro(scaled).pvalue))
@@ -62,7 +62,7 @@ def idle_boundary(ordered: Floats) -> float | None:
     counter's resolution, so that integers are no peaks. The boundary is the deepest local minimum between two peaks
     [N12, section 4.2.1].
     """
-    if len(ordered) < MINIMUM_SAMPLES or ordered[0] == ordered[-1]:
+    if len(ordered) < FEWEST_FOR_DENSITY or ordered[0] == ordered[-1]:
         return None
     density, boundaries = _smoothed(ordered)
     left, right = np.maximum.accumulate(density), np.maximum.accumulate(density[::-1])[::-1]

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from perf_culprit.arrays import ABSENT, Floats, Integers
 
-Levels = NDArray[np.int16]
+LevelTable = NDArray[np.int16]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Scale:
+class LevelScale:
     """Each counter has `bins` of equal width from `low` to `high`, inclusive, and a level below and above. Shapes (m,).
 
     Level 0 is below, 1..bins are the bins, bins + 1 is above. A value up to `slack` beyond the ends still counts as in
@@ -30,17 +30,19 @@ class Scale:
         return self.bins + 2
 
 
-def three_level_scale(values: Floats) -> Scale:
+def three_level_scale(values: Floats) -> LevelScale:
     """Levels low, medium and high; medium is the median of the baseline ± one standard deviation [F11, figure 5-4].
 
     `values` (n, m), NaN where missing. Both ends belong to medium: median 74 and deviation 14 make it 60..88.
     """
     median, deviation = _columns(values, np.median), _columns(values, np.std)
     none = np.zeros_like(median)
-    return Scale(low=median - deviation, high=median + deviation, bins=np.ones(len(median), dtype=np.intp), slack=none)
+    return LevelScale(
+        low=median - deviation, high=median + deviation, bins=np.ones(len(median), dtype=np.intp), slack=none
+    )
 
 
-def equal_width_scale(values: Floats) -> Scale:
+def equal_width_scale(values: Floats) -> LevelScale:
     """Bins from the least to the greatest value: max(1, round(2 ln u)) of u distinct values [F11, eq. 6-1, 6-2].
 
     `values` (n, m) of the whole repository. Two choices: the logarithm is natural, and a value far from all runs has a
@@ -49,10 +51,10 @@ def equal_width_scale(values: Floats) -> Scale:
     distinct = _columns(values, lambda column: len(np.unique(column)))
     bins = np.maximum(1, np.rint(2 * np.log(np.maximum(np.nan_to_num(distinct), 1)))).astype(np.intp)
     low, high = _columns(values, np.min), _columns(values, np.max)
-    return Scale(low=low, high=high, bins=bins, slack=high / bins - low / bins)
+    return LevelScale(low=low, high=high, bins=bins, slack=high / bins - low / bins)
 
 
-def to_levels(values: Floats, scale: Scale) -> Levels:
+def to_levels(values: Floats, scale: LevelScale) -> LevelTable:
     """The level of each value, shape (n, m); ABSENT where it is not finite or the counter has no scale."""
     with np.errstate(over="ignore", invalid="ignore"):
         span = scale.high - scale.low

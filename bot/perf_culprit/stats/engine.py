@@ -16,13 +16,13 @@ from scipy import special
 
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.block_means import BlockMeans
-from perf_culprit.stats.compared_sides import Compared
+from perf_culprit.stats.compared_sides import ComparedSides
 from perf_culprit.stats.conventions import ALPHA, LEVEL, POWER, ROUNDING
 from perf_culprit.stats.labelled_sides import compare_rounds, compare_sides
-from perf_culprit.stats.machine_shift import FIRST, JudgedShift
+from perf_culprit.stats.machine_shift import FIRST_JUDGED_BLOCK, JudgedShift
 from perf_culprit.stats.one_block import compare_blocks
 from perf_culprit.stats.stored_blocks import compare_newest
-from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable, log_change
+from perf_culprit.stats.unit_table import SuiteShift, Tiers, UnitJudgement, UnitTable, log_change
 
 # Units of the corpus of counts, and how many of them differ: 0 of 14,000 in Go's library, 2% of an OCaml suite's, where
 # few counts differ often and most never.
@@ -34,16 +34,16 @@ LEAST_CHANGE: Final = log_change(0.05)
 INTERVAL_ERRORS: Final = float(special.ndtri((1 + LEVEL) / 2))
 NO_SHIFT: Final = JudgedShift(change=0.0, error=0.0, rate=1.0)
 FOUND: Final = 0.8
-OF_BENCHMARKS: Final = tuple(one.name for one in fields(Judgement) if one.name != "suite")
+BENCHMARK_FIELDS: Final = tuple(one.name for one in fields(UnitJudgement) if one.name != "suite")
 
 
-def judge(
+def judge_units(
     table: UnitTable,
     *,
     least_change: float | Floats = LEAST_CHANGE,
     tiers: Tiers | None = None,
     seed: int = 0,
-) -> Judgement:
+) -> UnitJudgement:
     """Judge which benchmarks changed. `least_change` (a logarithm, common or (B,)): a smaller change does not count.
 
     `seed` seeds the random choice of labellings.
@@ -68,9 +68,9 @@ def judge(
     return replace(_merged(whole, noisy, judged), suite=judged.suite)
 
 
-def _nothing(size: int) -> Judgement:
+def _nothing(size: int) -> UnitJudgement:
     unknown, certain, no = np.full(size, np.nan), np.ones(size), np.zeros(size, np.bool_)
-    return Judgement(
+    return UnitJudgement(
         change=unknown,
         low=unknown,
         high=unknown,
@@ -85,16 +85,16 @@ def _nothing(size: int) -> Judgement:
     )
 
 
-def _merged(whole: Judgement, rows: Booleans, part: Judgement) -> Judgement:
+def _merged(whole: UnitJudgement, rows: Booleans, part: UnitJudgement) -> UnitJudgement:
     def placed(name: str) -> Any:
         values = getattr(whole, name).copy()
         values[rows] = getattr(part, name)
         return values
 
-    return replace(whole, **{name: placed(name) for name in OF_BENCHMARKS})
+    return replace(whole, **{name: placed(name) for name in BENCHMARK_FIELDS})
 
 
-def _turned(judged: Judgement, sign: Floats) -> Judgement:
+def _turned(judged: UnitJudgement, sign: Floats) -> UnitJudgement:
     """Multiply changes by `sign` (B,), and put the interval's ends in order again."""
     ends = judged.low * sign, judged.high * sign
     return replace(judged, change=judged.change * sign, low=np.minimum(*ends), high=np.maximum(*ends))
@@ -141,7 +141,7 @@ def _distance(part: Floats) -> Floats:
     return distance
 
 
-def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, tiers: Tiers) -> Judgement:
+def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, tiers: Tiers) -> UnitJudgement:
     y, wobble, least_change = table.location[fixed], _wobble(table, least_change)[fixed], least_change[fixed]
     counted = ~np.isnan(y)
     target = np.where(counted & table.is_target, y, np.inf).min(axis=1)
@@ -169,7 +169,7 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, ti
     )
 
 
-def _compared(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> Compared:
+def _compared(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> ComparedSides:
     """Choose by the blocks on each side."""
     if table.is_in_rounds:
         return compare_rounds(table, least_change=least_change, tiers=tiers, rng=rng)
@@ -177,12 +177,12 @@ def _compared(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.rand
     base, target = blocks.sides
     if base == target == 1:
         return compare_blocks(blocks, least_change=least_change, suspected=tiers.suspected)
-    if target == 1 and base > FIRST:
+    if target == 1 and base > FIRST_JUDGED_BLOCK:
         return compare_newest(blocks.with_target_last, least_change=least_change, suspected=tiers.suspected)
     return compare_sides(blocks, least_change=least_change, tiers=tiers, rng=rng)
 
 
-def _judgement(compared: Compared, least_change: Floats, tiers: Tiers) -> Judgement:
+def _judgement(compared: ComparedSides, least_change: Floats, tiers: Tiers) -> UnitJudgement:
     shift = compared.shift or NO_SHIFT
     is_common = abs(shift.change) >= float(np.median(least_change)) and shift.rate <= tiers.suspected
     # A shift that is not small is part of the reported change, so a call has to hold with it.
@@ -204,7 +204,7 @@ def _judgement(compared: Compared, least_change: Floats, tiers: Tiers) -> Judgem
     visible = visible + np.abs(shown - compared.change)
     visible = np.where(is_suspected, visible, np.maximum(visible, np.abs(shown)))
     low, high = _interval(shown, half, least_change, is_suspected=is_suspected, is_proven=is_proven)
-    return Judgement(
+    return UnitJudgement(
         change=shown,
         low=low,
         high=high,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers
-from perf_culprit.stats.discretise import Levels
+from perf_culprit.stats.discretise import LevelTable
 
 Bits = NDArray[np.uint64]
 
@@ -33,13 +33,13 @@ class Items:
     def level(self, item: int) -> int:
         return int(item - self.starts[self.counters[item]])
 
-    def counts(self, levels: Levels) -> Integers:
+    def counts(self, levels: LevelTable) -> Integers:
         """The number of instants at which each item holds; `levels` (n, m)."""
         present = levels != ABSENT
         return np.bincount((levels + self.starts)[present], minlength=self.total)
 
 
-def shares_change(items: Items, old: Levels, new: Levels) -> Floats:
+def shares_change(items: Items, old: LevelTable, new: LevelTable) -> Floats:
     """1 - cos between each counter's shares of levels in two runs, shape (m,); 0 for a counter missing in one run.
 
     The confidence change of [F11, eq. 5-1] for more than two outcomes; `old` and `new` are (n, m).
@@ -51,7 +51,7 @@ def shares_change(items: Items, old: Levels, new: Levels) -> Floats:
     return np.clip(change, 0.0, 1.0)
 
 
-def indicator_matrix(levels: Levels, items: Items, chosen: Integers) -> NDArray[np.float32]:
+def indicator_matrix(levels: LevelTable, items: Items, chosen: Integers) -> NDArray[np.float32]:
     """1 where the item holds, else 0: shape (n, k) for the `chosen` items (k,)."""
     counters = items.counters[chosen]
     holds: Booleans = levels[:, counters] == chosen - items.starts[counters]
@@ -66,7 +66,7 @@ class HeldBits:
     observed: Bits
 
     @classmethod
-    def of(cls, levels: Levels, items: Items) -> "HeldBits":
+    def of(cls, levels: LevelTable, items: Items) -> "HeldBits":
         """Return the bits of `levels` (n, m); a counter is observed where its level is not missing."""
         held = np.zeros((items.total, -(-len(levels) // 64)), dtype=np.uint64)
         present = levels != ABSENT

@@ -6,7 +6,7 @@ import numpy as np
 
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.block_means import BlockMeans
-from perf_culprit.stats.compared_sides import Compared, any_kind, of_benchmarks
+from perf_culprit.stats.compared_sides import ComparedSides, any_kind, of_benchmarks
 from perf_culprit.stats.conventions import ALPHA
 from perf_culprit.stats.heavy_tail import CORPUS, TO_PROVE, TO_SUSPECT, SuiteTail
 from perf_culprit.stats.machine_shift import (
@@ -19,8 +19,8 @@ from perf_culprit.stats.machine_shift import (
     without_block_means,
 )
 from perf_culprit.stats.mode_scores import has_many_units, median_difference, quantile, shift_loudness
-from perf_culprit.stats.relabelling import MOST_VALUES, Labellings, loudest_first, relabelled, relabelled_rates
-from perf_culprit.stats.unit_noise import Values, noise_of
+from perf_culprit.stats.relabelling import MOST_RELABELLED, Labellings, largest_loudness, relabelled, relabelled_rates
+from perf_culprit.stats.unit_noise import CentredValues, noise_of
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 # With many units the interval is that of the median difference, whose standard error is larger than the mean's.
@@ -30,20 +30,20 @@ FEWEST_FREEDOM: Final = 3  # per benchmark: three files and one show of 100 benc
 
 HEAVY: Final = 0.75  # of the freedom, where no labelling checks the tail: noise is not Gaussian
 LOUD: Final = 3.0  # a proof by labellings alone may be this many times likelier by the model
-TO_DRAW: Final = MOST_VALUES // 4
+TO_DRAW: Final = MOST_RELABELLED // 4
 # Degrees of freedom of a suite that tell its noise. With fewer, .15 to .37 of unchanged runs were suspected on a shared
 # machine, whose few units were in one of its modes.
 FEWEST_TOLD: Final = 4
 
 
-def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> Compared:
+def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> ComparedSides:
     """Judge sides of blocks, at least one of several, for which `compare_newest` has too few or too many."""
     x = blocks.location * blocks.sign[:, None]
     x = x - middle(x, axis=1)[:, None]
     shared, present = shared_shift(x, blocks.kind, blocks.orientation != 0), np.isfinite(x)
     together = np.zeros(x.shape[1], np.intp)
     own = x - shared.of_others
-    values = Values(
+    values = CentredValues(
         centred=without_block_means(own, present, together),
         present=present,
         block=together,
@@ -77,7 +77,7 @@ def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng
     # A change that is suspected adds to the suite's own noise, of which a benchmark of three is a third.
     limit = observed.distance(min(level, suite_tail.critical(level))) * size / max(size - 1, 1)
     can_prove = min(blocks.sides) > 1 and (size * freedom >= CORPUS or labellings.least_rate <= tiers.proven)
-    return Compared(
+    return ComparedSides(
         change=change,
         raw_change=change + _difference(shared.of_others, blocks.is_target, present),
         tail=observed,
@@ -90,12 +90,12 @@ def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng
     )
 
 
-def compare_rounds(table: UnitTable, *, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> Compared:
+def compare_rounds(table: UnitTable, *, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> ComparedSides:
     """Judge sides that took turns: what the units of a round share is no difference between the sides."""
     present, size = np.isfinite(table.location), len(table.location)
     y = np.where(present, table.location * np.where(table.orientation < 0, -1.0, 1.0)[:, None], 0.0)
     y = np.where(present, y - quantile(y, present)[:, None], 0.0)
-    values = Values(
+    values = CentredValues(
         centred=without_block_means(y, present, table.block),
         present=present,
         block=table.block,
@@ -110,7 +110,7 @@ def compare_rounds(table: UnitTable, *, least_change: Floats, tiers: Tiers, rng:
     tails, change, half = noise.tails(least_change), noise.change[:, 0], noise.half_width
     suite_tail = _learned(tails, told, size * max(len(table.block) - int(table.block.max()) - 2, 0))
     loudness = shift_loudness(y, labellings, present=present) if has_many else _loudness(tails)
-    loudest = loudest_first(loudness)
+    loudest = largest_loudness(loudness)
     by_labels, by_model = relabelled_rates(loudness, loudest), np.minimum(size * suite_tail.corrected(tails[:, 0]), 1.0)
     observed, critical = noise.observed(), suite_tail.critical(tiers.suspected / size)
     checked = labellings.least_rate <= tiers.suspected and int(table.is_target.sum()) > 1
@@ -134,7 +134,7 @@ def compare_rounds(table: UnitTable, *, least_change: Floats, tiers: Tiers, rng:
         for rows in kinds
         if len(rows) >= FEWEST_WITNESSES
     ]
-    return Compared(
+    return ComparedSides(
         change=change,
         raw_change=change,
         tail=observed,
@@ -158,7 +158,7 @@ def _loudness(tails: Floats) -> Floats:
 
 def _by_labels(tails: Floats) -> Floats:
     loudness = _loudness(tails)
-    return relabelled_rates(loudness, loudest_first(loudness))
+    return relabelled_rates(loudness, largest_loudness(loudness))
 
 
 def _difference(x: Floats, is_target: Booleans, present: Booleans) -> Floats:

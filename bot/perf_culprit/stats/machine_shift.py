@@ -22,11 +22,11 @@ ROUNDS_WORTH: Final = 0.1
 NEIGHBOURS: Final = 0.6  # correlation of the shifts of neighbouring blocks
 # Of a benchmark, and the pairs that the corpus is worth.
 CORRELATION: Final = 0.2
-PAIRS: Final = 60.0
+PAIRS_WORTH: Final = 60.0
 HALF: Final = 2  # blocks in a row tell half as much as independent ones
 FOLLOWS: Final = 0.2  # weight of the newest shift in the level that the next one is compared with
 SLOW: Final = 4  # steps that tell as much as an independent one
-FIRST: Final = 4  # stored blocks before the first that is judged by those before it
+FIRST_JUDGED_BLOCK: Final = 4  # stored blocks before the first that is judged by those before it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ def shared_shift(x: Floats, kind: Integers, follows_machine: Booleans) -> Shared
 
 def _noise(x: Floats) -> Floats:
     """(b,): each benchmark's spread over blocks; equal for all if there are too few blocks to tell."""
-    if x.shape[1] <= FIRST - 1:
+    if x.shape[1] <= FIRST_JUDGED_BLOCK - 1:
         return np.ones(len(x))
     own = x - middle(x, axis=0)[None]
     spread = middle(np.abs(own - middle(own, axis=1)[:, None]), axis=1) / UPPER_QUARTILE
@@ -125,7 +125,7 @@ def newest_shifts(common: Floats) -> tuple[JudgedShift, Floats]:
         steps[block] = common[block] - level
         level += max(FOLLOWS, 1 / (block + 1)) * steps[block]
     rates, error = np.ones(len(common)), SHIFT
-    for block in range(FIRST, len(common)):
+    for block in range(FIRST_JUDGED_BLOCK, len(common)):
         told = steps[1:block]
         worth = len(told) / SLOW
         error = math.sqrt((SHIFT_WORTH * SHIFT**2 + float((told**2).mean()) * worth) / (SHIFT_WORTH + worth))
@@ -174,7 +174,7 @@ def correlation_of_neighbours(x: Floats, is_target: Booleans) -> float:
     bias = 1 / max(int(is_target.sum()), 1) / 2 + 1 / max(int((~is_target).sum()), 1) / 2
     seen = float(np.mean([(own[:, at] * own[:, at + 1] / power).mean() for at in pairs])) + bias if len(pairs) else 0.0
     weight = len(pairs) * max(len(x) / 4, 1)  # benchmarks of one block are not independent
-    return float(np.clip((PAIRS * CORRELATION + weight * seen) / (PAIRS + weight), 0, 0.9))
+    return float(np.clip((PAIRS_WORTH * CORRELATION + weight * seen) / (PAIRS_WORTH + weight), 0, 0.9))
 
 
 def widened(labels: Booleans, correlation: float, own_part: Floats | float) -> Floats:

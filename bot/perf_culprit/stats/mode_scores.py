@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perf_culprit.arrays import Booleans, Floats, Integers, blocks
-from perf_culprit.stats.relabelling import MOST_VALUES, Labellings
+from perf_culprit.stats.relabelling import MOST_RELABELLED, Labellings
 from perf_culprit.stats.suite_prior import RESOLUTION
 
 MANY_UNITS: Final = 8  # on the smaller side
 MANY_WAYS: Final = 600  # ways to split the units: enough to learn the shape of the noise
 MOVES: Final = (1, 2, 4, 8, 16)  # shifts that are tested, in widths of the kernel
-ROUNDS: Final = 3  # iterations of expectation maximisation
+EM_ROUNDS: Final = 3  # iterations of expectation maximisation
 
 
 def has_many_units(is_target: Booleans, labellings: Labellings) -> bool:
@@ -26,7 +26,7 @@ def median_difference(x: Floats, is_target: Booleans, blocks: Integers, *, prese
     both = ((present & is_target) @ of_block) * ((present & ~is_target) @ of_block) > 0
     present = present & both[:, blocks]
     units, others = np.flatnonzero(is_target), np.flatnonzero(~is_target)
-    change, step = np.zeros(len(x)), max(1, MOST_VALUES // (len(units) * len(others)))
+    change, step = np.zeros(len(x)), max(1, MOST_RELABELLED // (len(units) * len(others)))
     for rows in (slice(start, start + step) for start in range(0, len(x), step)):
         gaps = x[rows, units][:, :, None] - x[rows, others][:, None, :]
         pairs = present[rows, units][:, :, None] & present[rows, others][:, None, :]
@@ -64,7 +64,7 @@ def _scores(x: Floats, present: Booleans) -> Iterator[NDArray[np.float32]]:
     for move in MOVES:
         ahead = _kernel(gaps + np.float32(move))
         unmoved: NDArray[np.float32] = np.full(here.shape, 0.5, np.float32)
-        for _ in range(ROUNDS):  # f at y and at y - d, for values y where unmoved and y - d where moved
+        for _ in range(EM_ROUNDS):  # f at y and at y - d, for values y where unmoved and y - d where moved
             stay, gone = unmoved * here, (1 - unmoved) * here
             stays, moves = stay @ level + gone @ ahead.transpose(0, 2, 1), stay @ ahead + gone @ level
             unmoved = np.divide(stays, stays + moves, dtype=np.float32)

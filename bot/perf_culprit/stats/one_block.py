@@ -7,7 +7,7 @@ from scipy import special
 
 from perf_culprit.arrays import Floats
 from perf_culprit.stats.block_means import BlockMeans
-from perf_culprit.stats.compared_sides import Compared
+from perf_culprit.stats.compared_sides import ComparedSides
 from perf_culprit.stats.conventions import RARE
 from perf_culprit.stats.heavy_tail import Tail
 from perf_culprit.stats.machine_shift import FEWEST_WITNESSES, JudgedShift, shared_shift
@@ -22,7 +22,7 @@ EFFECT: Final = 0.08  # standard deviation of a block's effect on a benchmark, b
 EFFECT_WORTH: Final = 2.0  # benchmarks that it is worth
 
 
-def compare_blocks(blocks: BlockMeans, *, least_change: Floats, suspected: float) -> Compared:
+def compare_blocks(blocks: BlockMeans, *, least_change: Floats, suspected: float) -> ComparedSides:
     """Judge the target's only block against the baseline's only one."""
     y = (blocks.location[:, blocks.is_target] - blocks.location[:, ~blocks.is_target])[:, 0]
     raw = y * blocks.sign
@@ -37,7 +37,7 @@ def compare_blocks(blocks: BlockMeans, *, least_change: Floats, suspected: float
     )
     is_large = np.abs(change) >= least_change
     shifts = [JudgedShift(change=float(common[0]), error=2 * EFFECT, rate=1.0) for common in shared.common]
-    return Compared(
+    return ComparedSides(
         change=change,
         raw_change=raw,
         tail=tail,

@@ -85,7 +85,7 @@ def mean_estimate(samples: Ragged) -> MedianEstimate:
     return MedianEstimate(samples.means(), np.sqrt(moments.variance / sizes), sizes - 1)
 
 
-def deviation(target: MedianEstimate, baseline: MedianEstimate, *, level: float = LEVEL) -> Deviation:
+def median_deviation(target: MedianEstimate, baseline: MedianEstimate, *, level: float = LEVEL) -> Deviation:
     """Check both conditions of a deviation: the difference's interval excludes zero, the two do not overlap [B17].
 
     The source does not define the difference's degrees of freedom; we use Welch-Satterthwaite's. If neither side varies

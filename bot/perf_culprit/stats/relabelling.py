@@ -10,7 +10,7 @@ import numpy as np
 from perf_culprit.arrays import Booleans, Floats, Integers
 
 # At most this many benchmark-labelling values are held at once.
-MOST_VALUES: Final = 4_000_000
+MOST_RELABELLED: Final = 4_000_000
 FEWEST_LABELLINGS: Final = 200
 MOST_LABELLINGS: Final = 2000
 
@@ -36,7 +36,7 @@ class Labellings:
 
 def relabelled(is_target: Booleans, blocks: Integers, *, benchmarks: int, rng: np.random.Generator) -> Labellings:
     """Return all labellings with the same number of target units per block, or a random sample if too many."""
-    most = int(np.clip(MOST_VALUES / benchmarks, FEWEST_LABELLINGS, MOST_LABELLINGS))
+    most = int(np.clip(MOST_RELABELLED / benchmarks, FEWEST_LABELLINGS, MOST_LABELLINGS))
     members = [np.flatnonzero(blocks == block) for block in range(blocks.max() + 1)]
     chosen = [int(is_target[units].sum()) for units in members]
     ways = math.prod(math.comb(len(units), count) for units, count in zip(members, chosen, strict=True))
@@ -69,7 +69,7 @@ def _drawn_labellings(
     return labels
 
 
-def loudest_first(loudness: Floats) -> Floats:
+def largest_loudness(loudness: Floats) -> Floats:
     """(n,): the largest loudness of any benchmark under each labelling, sorted. `loudness` (B, n)."""
     return np.sort(loudness.max(axis=0))
 

@@ -10,7 +10,7 @@ from perf_culprit.stats.items import Bits, HeldBits, Items, to_instants
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Outcome:
+class RuleCounts:
     """Counts of r rules in one run, shapes (r,).
 
     `premises` counts the instants at which the premise holds and the consequent's counter was observed. `matches`
@@ -38,7 +38,7 @@ def confidence_change(old: Floats, new: Floats) -> Floats:
     return np.clip(change, 0.0, 1.0)
 
 
-def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> Outcome:
+def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> RuleCounts:
     """Count the rules' premises and matches in a run whose levels are `bits`."""
     premises, matches = np.zeros(len(rules), dtype=np.intp), np.zeros(len(rules), dtype=np.intp)
     for part in blocks(len(rules), cells=bits.held.shape[1]):
@@ -46,7 +46,7 @@ def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> Outcome:
         held = premise_bits(taken, bits, items)
         premises[part] = np.bitwise_count(held).sum(axis=1)
         matches[part] = np.bitwise_count(held & bits.held[taken.consequents]).sum(axis=1)
-    return Outcome(premises=premises, matches=matches)
+    return RuleCounts(premises=premises, matches=matches)
 
 
 def mismatches(rules: Rules, bits: HeldBits, items: Items) -> Bits:

@@ -112,7 +112,7 @@ def _rising(count: int, reach: int) -> Floats:
     return np.arange(reach - count + 1, reach + 1) / reach if reach else np.ones(count)
 
 
-def student_t(left: Floats, right: Floats, *, reach: int = 0, least_effect: LeastEffect = ANY_EFFECT) -> Floats:
+def split_t(left: Floats, right: Floats, *, reach: int = 0, least_effect: LeastEffect = ANY_EFFECT) -> Floats:
     """|Student's t| of samples, shapes (..., n) and (..., m); with `reach`, of their facing ends, nearer ones heavier.
 
     Uses the pooled variance and effective sizes [Kish 1965]. A step between two constant samples gives a very large
@@ -135,11 +135,11 @@ def _moments(values: Floats, weights: Floats) -> tuple[Floats, Floats, float]:
 
 
 def scan(values: Floats, window: int, least_effect: LeastEffect = ANY_EFFECT) -> Floats:
-    """`student_t` of the `window` values before each index against those from it on, shape (n,); 0 near the ends."""
+    """`split_t` of the `window` values before each index against those from it on, shape (n,); 0 near the ends."""
     result = np.zeros(len(values))
     if len(values) >= 2 * window:
         windows = sliding_window_view(values, window)
-        t = student_t(windows[:-window], windows[window:], least_effect=least_effect)
+        t = split_t(windows[:-window], windows[window:], least_effect=least_effect)
         result[window : len(values) - window + 1] = t
     return result
 
@@ -153,7 +153,7 @@ def segment_splits(values: Floats, least_effect: LeastEffect) -> list[int]:
 
     def t_of(position: int) -> float:
         low, split, high = bounds[position - 1 : position + 2]
-        return float(student_t(values[low:split], values[split:high], reach=BESIDE, least_effect=least_effect))
+        return float(split_t(values[low:split], values[split:high], reach=BESIDE, least_effect=least_effect))
 
     t = [t_of(position) for position in range(1, len(bounds) - 1)]
     while t and min(t) < MERGE_T:
@@ -190,8 +190,7 @@ def without_short_ends(series: Floats) -> slice:
 def _short_end(values: Floats) -> int:
     """Number of values before the first lasting level; 0 if that level begins at once."""
     t = [
-        float(student_t(values[:split], values[split : split + SHORTEST_LEVEL]))
-        for split in range(1, SHORTEST_LEVEL + 1)
+        float(split_t(values[:split], values[split : split + SHORTEST_LEVEL])) for split in range(1, SHORTEST_LEVEL + 1)
     ]
     best = int(np.argmax(t))
     return best + 1 if best + 1 < SHORTEST_LEVEL and t[best] >= MERGE_T else 0
@@ -212,8 +211,8 @@ def strength(values: Floats, split: int, *, low: int = 0, high: int | None = Non
     size = np.abs(after[..., :reach].mean(axis=-1) - before[..., -reach:].mean(axis=-1))
     share = np.divide(size, spread, out=np.zeros(spread.shape), where=spread > 0)
     return np.asarray(
-        0.5 * np.log(student_t(before, after, reach=NEAR) + 0.1)
-        + 0.9 * np.log(student_t(left[..., -AROUND // 2 :], right[..., : AROUND // 2]) + 0.1)
+        0.5 * np.log(split_t(before, after, reach=NEAR) + 0.1)
+        + 0.9 * np.log(split_t(left[..., -AROUND // 2 :], right[..., : AROUND // 2]) + 0.1)
         + 4.0 * separation(left[..., -BESIDE:], right[..., :BESIDE])
         + np.log1p(share)
     )
@@ -455,10 +454,10 @@ def newest_strengths(series: Floats) -> Floats:
 
 # Steps are planted at five places, so that one quiet stretch does not decide for the whole series. Sizes grow by a
 # twentieth up to a thousandfold. The places in between differ slightly from the tested ones.
-PLACES: Final = 5
+PLANTED_PLACES: Final = 5
 GROWTH: Final = 1.05
-SMALLEST, LARGEST = 1e-4, 1e3
-MARGIN: Final = 1.15
+LEAST_PLANTED, LARGEST_FACTOR = 1e-4, 1e3
+PLACE_MARGIN: Final = 1.15
 
 
 def detectable_step(series: Floats, *, minimum_effect: float, online: bool = False) -> Detectable | None:
@@ -472,8 +471,8 @@ def detectable_step(series: Floats, *, minimum_effect: float, online: bool = Fal
     rows = NEWEST if online else min(NEAR, len(series) // 2)
     first = FIRST_JUDGED + 1 - NEWEST if online else SHORTEST_LEVEL
     unit = float(scale_unit(series)[0])
-    smallest = max(minimum_effect, SMALLEST)
-    sizes = smallest * GROWTH ** np.arange(int(np.log(LARGEST / smallest) / np.log(GROWTH)) + 1)
+    smallest = max(minimum_effect, LEAST_PLANTED)
+    sizes = smallest * GROWTH ** np.arange(int(np.log(LARGEST_FACTOR / smallest) / np.log(GROWTH)) + 1)
 
     def is_seen(start: int, size: float) -> bool:
         low, split = max(start - BESIDE - FAR, 0), min(start, BESIDE + FAR)
@@ -485,12 +484,12 @@ def detectable_step(series: Floats, *, minimum_effect: float, online: bool = Fal
         return bool(changes) and abs(split - changes[-1].index) <= BLIP_HALF_WIDTH
 
     needed = 0
-    for place in np.unique(np.linspace(first, len(series) - rows, PLACES).astype(int)).tolist():
+    for place in np.unique(np.linspace(first, len(series) - rows, PLANTED_PLACES).astype(int)).tolist():
         if needed < len(sizes) and not is_seen(place, sizes[needed]):
             needed = bisect_left(sizes, True, lo=needed + 1, key=lambda size: is_seen(place, size))
     if needed == len(sizes):
         return None
     # A series of zeros has no unit: any rise from it stands out.
-    size = float(sizes[needed] * MARGIN * unit) if series.any() else 0.0
+    size = float(sizes[needed] * PLACE_MARGIN * unit) if series.any() else 0.0
     median = float(abs(np.median(series)))
     return Detectable(size=size, relative_change=size / median if median else None, rows=rows)

@@ -9,10 +9,10 @@ from scipy import special
 
 from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.stats.block_means import BlockMeans
-from perf_culprit.stats.compared_sides import OF_SHIFT, Compared, any_kind, of_benchmarks
+from perf_culprit.stats.compared_sides import OF_SHIFT, ComparedSides, any_kind, of_benchmarks
 from perf_culprit.stats.heavy_tail import CORPUS, TO_PROVE, TO_SUSPECT, Jumps, SuiteTail, Tail, how_often
 from perf_culprit.stats.machine_shift import (
-    FIRST,
+    FIRST_JUDGED_BLOCK,
     JudgedShift,
     correlation_of_neighbours,
     middle,
@@ -22,13 +22,13 @@ from perf_culprit.stats.machine_shift import (
 )
 from perf_culprit.stats.suite_prior import CALM, RESOLUTION, SCALE, suite_prior
 
-ENOUGH: Final = 7  # stored blocks from which on a change can be proven, and earlier blocks count as runs
+ENOUGH_BLOCKS: Final = 7  # stored blocks from which on a change can be proven, and earlier blocks count as runs
 WINDOW: Final = 40  # of the stored blocks, the newest
 RESERVE: Final = 0.9  # the tail beyond few stored blocks is a guess
 # What the past tells counts for less than it seems to: of its freedom, as noise is not Gaussian and no labelling
 # checks the tail; of its values, for a suspicion; of its error.
 PAST: Final = 0.7
-RUNS: Final = 10.0  # earlier runs that the model's rate is worth
+RATE_WORTH: Final = 10.0  # earlier runs that the model's rate is worth
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -47,8 +47,8 @@ class _Steps:
         return np.where(self.is_told, told, np.nan)
 
 
-def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float) -> Compared:
-    """Judge the last block, the target's only one, against more than FIRST earlier ones, in order of time."""
+def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float) -> ComparedSides:
+    """Judge the target's only block, the last, against more than FIRST_JUDGED_BLOCK earlier ones, in order of time."""
     x = blocks.location[:, -WINDOW - 1 :] * blocks.sign[:, None]
     x = x - middle(x[:, :-1], axis=1)[:, None]
     shared = shared_shift(x, blocks.kind, blocks.orientation != 0)
@@ -71,13 +71,13 @@ def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float
     odd = np.where(is_large & before.is_told, to_suspect, 1.0) * size / share
     odd_shifts = [rates * len(shifts) / OF_SHIFT for _, rates in shifts]
     runs = np.minimum.reduce([np.ones(count + 1), odd.min(axis=0), *odd_shifts])
-    earlier = np.sort(runs[ENOUGH:-1])
+    earlier = np.sort(runs[ENOUGH_BLOCKS:-1])
     proof = np.ones(size)
-    if count >= ENOUGH:
+    if count >= ENOUGH_BLOCKS:
         # The suite's past outweighs only the corpus's jumps, not the noise of these runs.
         by_noise = 2 * special.stdtr(before.tail.freedom[:, -1], -z[:, -1])
         proof = size * np.maximum(SuiteTail.of(past_proofs, worth).corrected(to_prove[:, -1]), by_noise)
-    return Compared(
+    return ComparedSides(
         change=before.change[:, -1],
         raw_change=before.change[:, -1] + shared.of_others[:, -1],
         tail=newest,
@@ -86,7 +86,7 @@ def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float
         proof=np.where(is_large[:, -1] & shared.is_certain, np.minimum(proof, 1.0), 1.0),
         limit=newest.distance(suspected * share * RESERVE / size),
         shift=_shift_by_run([judged for judged, _ in shifts], earlier),
-        half_width=_drift(z[:, FIRST:-1]) * newest.error,
+        half_width=_drift(z[:, FIRST_JUDGED_BLOCK:-1]) * newest.error,
     )
 
 
@@ -95,7 +95,7 @@ def _with_past(
 ) -> tuple[Floats, Floats]:
     """The tails (B, K), and sorted those of stored blocks: each by all others and by those before it."""
     tails = before.tails(jumps, least, heavy=heavy)
-    past = np.concatenate([left_out.tails(jumps, least, heavy=heavy).ravel(), tails[:, ENOUGH:-1].ravel()])
+    past = np.concatenate([left_out.tails(jumps, least, heavy=heavy).ravel(), tails[:, ENOUGH_BLOCKS:-1].ravel()])
     return tails, np.sort(past[np.isfinite(past)])
 
 
@@ -165,7 +165,7 @@ def _corrected(tails: Floats, past: Floats, worth: float) -> Floats:
 def _run_by_run(rate: Floats, odd: Floats, earlier: Floats) -> Floats:
     """The model's rate, corrected by how many of the `earlier` runs, sorted, were as `odd`."""
     odder = np.searchsorted(earlier, np.minimum(odd, 1.0) + 1e-15, "right")
-    corrected: Floats = (RUNS * np.minimum(rate, 1.0) + odder) / (RUNS + len(earlier))
+    corrected: Floats = (RATE_WORTH * np.minimum(rate, 1.0) + odder) / (RATE_WORTH + len(earlier))
     return corrected
 
 
@@ -179,4 +179,4 @@ def _shift_by_run(shifts: list[JudgedShift], earlier: Floats) -> JudgedShift | N
 
 def _drift(z: Floats) -> float:
     """The suite's own 95% of a step in standard errors: neighbours resemble each other more than later blocks."""
-    return float(np.quantile(z, 0.95)) if z.shape[1] > ENOUGH - FIRST else 0.0
+    return float(np.quantile(z, 0.95)) if z.shape[1] > ENOUGH_BLOCKS - FIRST_JUDGED_BLOCK else 0.0

@@ -13,7 +13,7 @@ from perf_culprit.stats.suite_prior import CALM, RESOLUTION, suite_prior
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Noise:
+class SideNoise:
     """Differences between the sides and their noise, (B, n) for n labellings of the units.
 
     `change`: difference of the sides' means, and the `tail` of its size. `is_told`: both sides have a unit in some
@@ -38,7 +38,7 @@ class Noise:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Values:
+class CentredValues:
     """The values that are compared: `centred` (B, U), without their blocks' means, and the units' `block` (U,).
 
     `correlation`: of neighbours in time, None where time says nothing. `variance` (B, U): of each value by its samples.
@@ -52,7 +52,7 @@ class Values:
     variance: Floats | None = None
 
 
-def noise_of(values: Values, labellings: Labellings, *, heavy: float = 1.0) -> Noise:
+def noise_of(values: CentredValues, labellings: Labellings, *, heavy: float = 1.0) -> SideNoise:
     """Compute the noise of the values under each labelling. `heavy`: the part of the freedom that Student's t gets."""
     labels, centred = labellings.is_target, values.centred
     pairing = _Pairing.of(labels, values.block, values.present)
@@ -74,7 +74,7 @@ def noise_of(values: Values, labellings: Labellings, *, heavy: float = 1.0) -> N
     jumps = pairing.jumps * np.maximum(np.sqrt(prior.blind) / CALM, 1.0)
     # Jumps have a tail of their own, so the rest has a lighter one: 2, 4, 6, 10, 18 at 1, 2, 3, 5, 9 v 1.
     tail = Tail(error=np.sqrt(error), freedom=heavy * 2 * (freedom + 1), jumps=jumps)
-    return Noise(change=change, tail=tail, is_told=pairing.is_told, half_width=(np.sqrt(half) * interval)[:, 0])
+    return SideNoise(change=change, tail=tail, is_told=pairing.is_told, half_width=(np.sqrt(half) * interval)[:, 0])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

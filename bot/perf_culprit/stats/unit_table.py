@@ -151,7 +151,7 @@ class SuiteShift:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Judgement:
+class UnitJudgement:
     """The result for each benchmark (B,); changes are logarithms and NaN where a side is missing."""
 
     change: Floats

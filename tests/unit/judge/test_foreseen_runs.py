@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from perf_culprit.config.settings import Config
-from perf_culprit.judge.foreseen_runs import CHANGE, USUAL, runs_note
+from perf_culprit.judge.foreseen_runs import CHANGE, USUAL_NOISE, runs_note
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.reason import Reason, Remark
@@ -52,7 +52,7 @@ def test_enough_runs_files_and_a_first_run_need_no_note() -> None:
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_variation_of_one_or_two_runs_is_supposed(count: int) -> None:
     told = note(count)
-    assert (told.arguments["usual"], "noise" in told.arguments) == (USUAL, False)
+    assert (told.arguments["usual"], "noise" in told.arguments) == (USUAL_NOISE, False)
 
 
 def test_noise_that_no_number_of_runs_overcomes_is_told_as_such() -> None:

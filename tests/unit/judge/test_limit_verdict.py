@@ -10,7 +10,7 @@ from perf_culprit.judge.limit_verdict import (
     chance_notes,
     counter_findings,
     decide_by_limit,
-    is_out_of_control,
+    exceeds_threshold,
     surest,
 )
 from perf_culprit.judge.policy import judge
@@ -125,7 +125,7 @@ def test_the_violation_is_relative_to_the_threshold() -> None:
     assert evidence(score=0.3, threshold=0.2).violation == pytest.approx(1.5)
     assert evidence(score=0.3, threshold=0.0).violation == float("inf")
     assert evidence(score=0.0, threshold=0.0).violation == 0.0
-    assert not is_out_of_control(evidence(score=None))
+    assert not exceeds_threshold(evidence(score=None))
 
 
 def test_nothing_to_judge_is_no_finding() -> None:
@@ -152,7 +152,7 @@ STEADY = np.random.default_rng(3).normal(100, 0.01, (4, 90))
 @pytest.mark.parametrize("change", [0.999, 1.001])
 def test_a_counter_that_moved_by_less_than_the_minimum_effect_is_not_called(change: float) -> None:
     finding = drawn(counter_run({"busy": STEADY[0] * change}), *runs_of(STEADY[1:]))
-    assert is_out_of_control(finding)
+    assert exceeds_threshold(finding)
     assert (finding.verdict, finding.reason.code) == (Verdict.NOT_SEEN, VerdictReason.OVER_LIMIT_SMALL_EFFECT)
     assert drawn(counter_run({"busy": STEADY[0] * 1.06}), *runs_of(STEADY[1:])).verdict is Verdict.REGRESSION
 

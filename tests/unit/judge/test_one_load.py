@@ -9,7 +9,7 @@ from msgspec import structs
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.limit_verdict import exceeds_threshold
 from perf_culprit.model.finding import Evidence
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.run import Direction, Metric, Run
@@ -92,7 +92,7 @@ def test_limits_are_wider_a_little_beyond_narrow_loads(load: float, factor: floa
         assert codes(evidence) == [Remark.LOAD_BEYOND]
         assert 0 < evidence.details["load_doubt"] < 0.02
         assert evidence.relative_change == pytest.approx(factor - 1, abs=0.02)
-    outside = sum(map(is_out_of_control, targets))
+    outside = sum(map(exceeds_threshold, targets))
     assert outside == 10 if factor > 1 else outside <= 4
 
 

@@ -14,7 +14,7 @@ from perf_culprit.config.policy_settings import PolicySettings, RuleEnsembleConf
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.detector import DetectorOptions, detector_of
 from perf_culprit.judge.policy import judge
-from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.rule_ensemble import assess_tables
 from perf_culprit.judge.rule_options import RuleOptions, rule_options
 from perf_culprit.judge.rule_series import normalise
 from perf_culprit.judge.rule_training import choose_training, similarity
@@ -30,7 +30,7 @@ SEED = 4
 
 def evidence(target: Run, *runs: Run, options: RuleOptions | None = None) -> list[Evidence]:
     tables = pair_counters(Baseline(runs=runs, source=BaselineSource.HISTORY), target).tables
-    return assess(tables, options or RuleOptions())
+    return assess_tables(tables, options or RuleOptions())
 
 
 def good_runs(rng: np.random.Generator, count: int, **noise: float) -> list[Run]:
@@ -496,7 +496,7 @@ def test_a_changed_unit_is_an_obstacle() -> None:
 
 
 def test_no_tables_are_no_evidence() -> None:
-    assert assess((), RuleOptions()) == []
+    assert assess_tables((), RuleOptions()) == []
 
 
 def thesis_and_guarded(target: Run, *runs: Run) -> tuple[set[str], set[str]]:

@@ -6,7 +6,7 @@ import pytest
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.bisection import CommitRange
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.weighted import split_weights
 
 # Children first, as `git rev-list --topo-order --parents` prints: "<commit> <parent>...".
@@ -38,7 +38,7 @@ def git_weights(commit_range: CommitRange) -> list[int]:
 
 def weights(commit_range: CommitRange) -> list[int]:
     everyone = np.ones(len(commit_range.commits), dtype=np.bool_)
-    return [int(weight) for weight in split_weights(Reach(commit_range), everyone)]
+    return [int(weight) for weight in split_weights(Descendants(commit_range), everyone)]
 
 
 def test_the_worked_example_weighs_e_with_3_and_then_f_with_2() -> None:
@@ -62,7 +62,7 @@ def test_the_worked_example_weighs_e_with_3_and_then_f_with_2() -> None:
 def test_a_uniform_posterior_gives_gits_weights(seed: int) -> None:
     commit_range = cut_range(parse_parents(random_history(seed)), good="c0", bad="c23")
     assert any(len(parents) > 1 for parents in commit_range.parents)
-    reach, size = Reach(commit_range), len(commit_range.commits)
+    reach, size = Descendants(commit_range), len(commit_range.commits)
     slow = reach.slow_mass(np.full(size, 1 / size))[1:]
     expected = git_weights(commit_range)
     assert np.minimum(slow, 1 - slow) * size == pytest.approx(expected, abs=1e-4)
@@ -123,7 +123,7 @@ def test_a_revert_takes_back_what_the_reverted_commit_did() -> None:
     messages = {"c": 'Revert "a"\n\nThis reverts commit a.', "d": "This reverts commit elsewhere."}
     commit_range = cut_range(history, good="g", bad="d", messages=messages)
     assert commit_range.reverts == ((2, 0),)
-    reach = Reach(commit_range)
+    reach = Descendants(commit_range)
     assert reach.row(0).tolist() == [False, True, True, False, False]
     assert reach.row(1).tolist() == [False, False, True, True, True]
     for commit in range(5):
@@ -133,7 +133,7 @@ def test_a_revert_takes_back_what_the_reverted_commit_did() -> None:
 def test_a_reverted_revert_brings_the_change_back() -> None:
     history = parse_parents("d c\nc b\nb a\na g\ng\n")
     messages = {"b": "This reverts commit a.", "d": "This reverts commit b."}
-    reach = Reach(cut_range(history, good="g", bad="d", messages=messages))
+    reach = Descendants(cut_range(history, good="g", bad="d", messages=messages))
     assert reach.row(0).tolist() == [False, True, False, False, True]
     assert [bool(reach.column(commit)[0]) for commit in range(5)] == reach.row(0).tolist()
 
@@ -159,7 +159,7 @@ def test_a_range_of_50_000_commits() -> None:
         second = f" c{number - 2}" if number % 5 == 0 else ""
         rows.append(f"c{number} c{number - 1}{second}")
     commit_range = cut_range(parse_parents("\n".join(reversed(rows))), good="c0", bad="c50000")
-    counts = Reach(commit_range).ancestor_counts
+    counts = Descendants(commit_range).ancestor_counts
     assert len(commit_range.commits) == 50_000
     # Every commit descends from the previous one, so the counts are those of a chain.
     assert counts[[0, 24_999, 49_999]].tolist() == [1, 25_000, 50_000]

@@ -6,13 +6,13 @@ from msgspec.structs import replace
 
 from perf_culprit.model.bisection import Job, Phase, Purpose, Result
 from perf_culprit.search.confirmation import _difference_shape, log_pair
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 from tests.unit.search.test_search_view import CHAIN, ENDS, NOISE, searched, standing
 
 PAIR = ("c1", "c2")
 
 
-def confirming(search: float, confirm: float, *, rounds: int = 4, before: int = 6) -> Standing:
+def confirming(search: float, confirm: float, *, rounds: int = 4, before: int = 6) -> SearchView:
     """The ends and the pair in `before` search rounds with c2 at the level `search`, then confirming rounds."""
     levels = [{"g": 1.0, "c4": 1.2, "c1": 1.0, "c2": search}] * before + [{"c1": 1.0, "c2": confirm}] * rounds
     jobs = [
@@ -38,7 +38,7 @@ def test_only_the_confirming_rounds_tell_a_commit_from_its_parent() -> None:
 def test_counts_are_never_in_one_of_two_states() -> None:
     """Times in so few rounds cannot exclude that the machine was in one of two states."""
     times = confirming(1.2, 1.2, before=2)
-    counts = Standing(replace(times.state, settings=replace(times.state.settings, minimum_effect=0.01)), times.reach)
+    counts = SearchView(replace(times.state, settings=replace(times.state.settings, minimum_effect=0.01)), times.reach)
     assert log_pair(counts, 1) > log_pair(times, 1) + 0.5
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from perf_culprit.model.bisection import CommitRange
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 
 SIZE = 150
 
@@ -20,7 +20,7 @@ def test_sums_over_whom_a_change_reaches_are_those_of_plain_sets(seed: int, monk
         parents.append(tuple(sorted(chosen)) if rng.random() > 0.05 else ())
     names = tuple(f"c{place}" for place in range(SIZE))
     reverts = ((20, 8), (30, 20), (25, 3))
-    whole = Reach(CommitRange(good="g", bad=names[-1], commits=names, parents=tuple(parents), reverts=reverts))
+    whole = Descendants(CommitRange(good="g", bad=names[-1], commits=names, parents=tuple(parents), reverts=reverts))
 
     descendants = np.eye(SIZE, dtype=bool)  # [ancestor, descendant]
     for place, own in enumerate(parents):

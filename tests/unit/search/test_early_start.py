@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from perf_culprit.search import phases
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 from tests.unit.search.test_search_view import ENDS, searched
 
 
@@ -15,7 +15,7 @@ def test_a_search_begins_early_if_the_ends_and_all_executions_speak_for_a_change
     log_bf: float, log_change: float, begins: bool
 ) -> None:
     stub = SimpleNamespace(model=SimpleNamespace(log_change=log_change))
-    assert phases.begins_early(cast(Standing, stub), log_bf) is begins
+    assert phases.begins_early(cast(SearchView, stub), log_bf) is begins
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_only_ends_of_one_mode_that_speak_against_a_change_end_a_search(
     where = searched(ENDS)
     model = SimpleNamespace(modes=modes, log_change=log_change, log_reproduced=log_reproduced)
     stub = SimpleNamespace(model=model, samples=where.samples, reach=where.reach)
-    assert phases.is_premature(cast(Standing, stub)) is premature
+    assert phases.is_premature(cast(SearchView, stub)) is premature

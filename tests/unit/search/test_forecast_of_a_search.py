@@ -11,7 +11,7 @@ from scipy.stats import norm
 from perf_culprit.model.bisection import CommitRange, Phase, SearchSettings
 from perf_culprit.search.cost import (
     CONFIRMATION,
-    ENDS,
+    EXECUTIONS_OF_ENDS,
     OVER_THE_BOUND,
     executions_for,
     forecast,
@@ -76,7 +76,7 @@ def test_a_halving_costs_its_suspects_and_their_part_of_the_ends() -> None:
     # Certainty costs three halvings once, in addition to the ends and the confirmation.
     several = SearchSettings(one_machine=False, suspects_per_round=3)
     assert executions_for(line(1), several, d_prime=50) == 2 * FIRST_ANALYSIS + 7 + CONFIRMATION
-    assert executions_for(line(1), SearchSettings(), d_prime=50) == ENDS + 6 + CONFIRMATION // 3
+    assert executions_for(line(1), SearchSettings(), d_prime=50) == EXECUTIONS_OF_ENDS + 6 + CONFIRMATION // 3
 
 
 def test_of_counts_a_commit_is_a_halving_each() -> None:

@@ -4,10 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.model.bisection import Phase, Purpose
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.further_steps import is_explained, is_small
 from perf_culprit.search.phases import advance
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 from tests.unit.search.test_search_view import ENDS, LEVELS, searched
 
 WHOLE = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
@@ -18,7 +18,7 @@ def test_the_named_step_explains_all_once_fresh_rounds_speak_against_another(las
     measured = searched(WHOLE, ENDS, levels={**LEVELS, "c4": last}, named="c2")
     assert is_explained(measured) is explained
     nothing_fresh = replace(measured.state, since=len(measured.state.results))
-    assert not is_explained(Standing(nothing_fresh, measured.reach))
+    assert not is_explained(SearchView(nothing_fresh, measured.reach))
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_a_further_suspect_that_all_samples_speak_against_is_withdrawn(last: flo
     """A slow spell made c4 a suspect. Its pair then measures equal, which alone is not evidence against it."""
     whole = searched(WHOLE, ENDS, levels={**LEVELS, "c4": last}, named="c2", noise=20).state
     confirming = replace(whole, phase=Phase.CONFIRM, suspect="c4", since=len(whole.results) - 3)
-    assert advance(Standing(confirming, Reach(whole.commit_range))).withdrawn == withdrawn
+    assert advance(SearchView(confirming, Descendants(whole.commit_range))).withdrawn == withdrawn

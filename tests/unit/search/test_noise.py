@@ -5,13 +5,13 @@ import pytest
 
 from perf_culprit.model.bisection import CommitRange
 from perf_culprit.search import pattern_evidence
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.machine_modes import fit_modes, log_bayes_factor
 from perf_culprit.search.noise import MachineNoise, cleaned
 from perf_culprit.search.round_samples import Samples
 from perf_culprit.search.two_mode_noise import Modes
 
-CHAIN = Reach(CommitRange(good="g", bad="c3", commits=("c1", "c2", "c3"), parents=((), (0,), (1,))))
+CHAIN = Descendants(CommitRange(good="g", bad="c3", commits=("c1", "c2", "c3"), parents=((), (0,), (1,))))
 
 
 def noise_of(commits: list[int], blocks: list[int], y: list[float] | None = None, **more: bool) -> MachineNoise:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.search.other_metrics import Block, Place, is_refuted, place_of
+from perf_culprit.search.other_metrics import Block, StepPlace, excludes_step, place_of
 from tests.support.runner_pool import chain_range, commits
 
 SIZE = 16
@@ -25,9 +25,15 @@ def blocks(step: int | None, *, count: int = 10, seed: int = 1) -> list[Block]:
 
 @pytest.mark.parametrize(
     ("step", "place"),
-    [(CULPRIT, Place.HERE), (5, Place.ELSEWHERE), (14, Place.ELSEWHERE), (None, Place.NOWHERE), (1, Place.ELSEWHERE)],
+    [
+        (CULPRIT, StepPlace.HERE),
+        (5, StepPlace.ELSEWHERE),
+        (14, StepPlace.ELSEWHERE),
+        (None, StepPlace.NOWHERE),
+        (1, StepPlace.ELSEWHERE),
+    ],
 )
-def test_where_a_metric_steps(step: int | None, place: Place) -> None:
+def test_where_a_metric_steps(step: int | None, place: StepPlace) -> None:
     seen = [
         place_of(chain_range(SIZE), blocks(step, seed=seed), commits(SIZE)[CULPRIT], worse_sign=1) for seed in range(20)
     ]
@@ -37,15 +43,15 @@ def test_where_a_metric_steps(step: int | None, place: Place) -> None:
 def test_scaling_changes_nothing_and_an_improvement_is_no_step() -> None:
     culprit, here = commits(SIZE)[CULPRIT], blocks(CULPRIT)
     scaled = [{commit: 7 * value for commit, value in block.items()} for block in here]
-    assert place_of(chain_range(SIZE), scaled, culprit, worse_sign=1) is Place.HERE
-    assert place_of(chain_range(SIZE), here, culprit, worse_sign=-1) is Place.NOWHERE
+    assert place_of(chain_range(SIZE), scaled, culprit, worse_sign=1) is StepPlace.HERE
+    assert place_of(chain_range(SIZE), here, culprit, worse_sign=-1) is StepPlace.NOWHERE
 
 
 def test_of_too_little_nothing_is_said_and_equal_numbers_are_no_step() -> None:
     culprit = commits(SIZE)[CULPRIT]
-    assert place_of(chain_range(SIZE), blocks(CULPRIT, count=2), culprit, worse_sign=1) is Place.UNKNOWN
+    assert place_of(chain_range(SIZE), blocks(CULPRIT, count=2), culprit, worse_sign=1) is StepPlace.UNKNOWN
     same = [dict.fromkeys(block, 2.0) for block in blocks(None)]
-    assert place_of(chain_range(SIZE), same, culprit, worse_sign=1) is Place.NOWHERE
+    assert place_of(chain_range(SIZE), same, culprit, worse_sign=1) is StepPlace.NOWHERE
 
 
 @pytest.mark.parametrize(
@@ -55,10 +61,10 @@ def test_a_step_that_was_expected_is_denied_where_half_of_it_would_show(
     step: int | None, expected: float, is_denied: int
 ) -> None:
     denied = [
-        is_refuted(chain_range(SIZE), blocks(step, seed=seed), worse_sign=1, expected=expected) for seed in range(20)
+        excludes_step(chain_range(SIZE), blocks(step, seed=seed), worse_sign=1, expected=expected) for seed in range(20)
     ]
     assert abs(sum(denied) - is_denied) <= 2, denied
-    assert not is_refuted(chain_range(SIZE), blocks(None, count=5), worse_sign=1, expected=expected)
+    assert not excludes_step(chain_range(SIZE), blocks(None, count=5), worse_sign=1, expected=expected)
 
 
 @pytest.mark.parametrize(("share", "refuted"), [(0.99, False), (1.01, True)])
@@ -67,4 +73,4 @@ def test_it_is_denied_where_students_interval_leaves_half_of_it_out(share: float
     whole = chain_range(SIZE)
     pairs = [{whole.good: 1.0, whole.bad: float(np.exp(step))} for step in steps]
     _, high = stats.t.interval(0.95, 5, 0, stats.sem(steps))
-    assert bool(is_refuted(whole, pairs, worse_sign=1, expected=2 * share * high)) is refuted
+    assert bool(excludes_step(whole, pairs, worse_sign=1, expected=2 * share * high)) is refuted

@@ -8,8 +8,8 @@ from scipy.stats import norm, rankdata
 
 from perf_culprit.search.pattern_evidence import (
     LAMBDAS,
-    Design,
     Fit,
+    PatternDesign,
     fit,
     lambda_weights,
     log_difference,
@@ -54,7 +54,7 @@ def quadrature(y: Floats, x: Floats) -> float:
 
 
 def closed_form(y: Floats, x: Floats) -> float:
-    design = Design(samples_of(y, [0] * len(y)), ONE_MACHINE)
+    design = PatternDesign(samples_of(y, [0] * len(y)), ONE_MACHINE)
     return float(log_one_step(design, x[None])[0]) - log_no_step(design)
 
 
@@ -93,7 +93,7 @@ def test_a_partial_effect_enters_the_same_formula() -> None:
     half = x * 0.5 + 0.25
     n, syy = len(y), float(np.sum((y - y.mean()) ** 2))
     sxx, sxy = float(np.sum((half - half.mean()) ** 2)), float(np.sum((half - half.mean()) * y))
-    design = Design(samples_of(y, [0] * n), ONE_MACHINE)
+    design = PatternDesign(samples_of(y, [0] * n), ONE_MACHINE)
     # The two-sided form is the average of the positive and the negative half.
     both = np.exp([log_one_step(design, part[None])[0] for part in (half, 1 - half)])
     expected = -0.5 * np.log1p(G * sxx) - 0.5 * (n - 1) * np.log(syy - sxy**2 / (sxx + 1 / G))
@@ -116,8 +116,8 @@ def patterns(samples: Samples) -> Floats:
 
 
 def odds(samples: Samples) -> Floats:
-    log_m = log_one_step(Design(samples), patterns(samples))
-    return np.asarray(log_m - log_no_step(Design(samples)))
+    log_m = log_one_step(PatternDesign(samples), patterns(samples))
+    return np.asarray(log_m - log_no_step(PatternDesign(samples)))
 
 
 def test_a_unit_of_time_changes_nothing(blocks: Samples) -> None:
@@ -137,7 +137,8 @@ def test_offsets_of_rounds_cancel(blocks: Samples) -> None:
     wide = (1000.0,)
     moved = blocks.with_values(blocks.y + np.array([0.0, 3.0, -2.0, 1.0, 0.5, -1.0])[blocks.block])
     before, after = (
-        log_one_step(Design(some, wide), patterns(some)) - log_no_step(Design(some, wide)) for some in (blocks, moved)
+        log_one_step(PatternDesign(some, wide), patterns(some)) - log_no_step(PatternDesign(some, wide))
+        for some in (blocks, moved)
     )
     assert after == pytest.approx(before, abs=0.05)
 
@@ -149,7 +150,7 @@ def test_the_true_step_wins_under_offsets_of_twice_the_noise(blocks: Samples) ->
 
 def test_equal_values_say_nothing_and_are_no_nan() -> None:
     samples = samples_of(np.full(8, 0.7), [0, 1] * 4, [0, 0, 1, 1, 2, 2, 3, 3])
-    design = Design(samples)
+    design = PatternDesign(samples)
     x = (samples.commit == 1).astype(np.float64)
     log_m = log_one_step(design, x[None])
     assert np.isfinite(log_m).all()
@@ -161,7 +162,7 @@ def test_equal_values_say_nothing_and_are_no_nan() -> None:
 
 
 def test_further_steps_are_sets_of_steps(blocks: Samples) -> None:
-    design, x = Design(blocks), patterns(blocks)
+    design, x = PatternDesign(blocks), patterns(blocks)
     for first, second in ((0, 1), (0, 2), (1, 2)):
         expected, swapped = log_sets(design, x, np.array([[first, second], [second, first]]))
         assert swapped == pytest.approx(expected)
@@ -183,10 +184,10 @@ def test_the_difference_of_two_sides_is_the_mean_of_what_values_and_ranks_say(st
     samples = samples_of(np.random.default_rng(6).normal(0, 0.05, 20) + step * x, [0] * 20, [b // 4 for b in range(20)])
 
     def bayes_factor(values: Samples, *scales: tuple[float, float]) -> float:
-        some = [log_one_step(Design(values, g=g), x[None])[0] + log_share for g, log_share in scales]
-        return float(np.logaddexp.reduce(some) - log_no_step(Design(values)))
+        some = [log_one_step(PatternDesign(values, g=g), x[None])[0] + log_share for g, log_share in scales]
+        return float(np.logaddexp.reduce(some) - log_no_step(PatternDesign(values)))
 
-    shown = fit(Design(samples), x[None])
+    shown = fit(PatternDesign(samples), x[None])
     scales = {wide_g(0.0), wide_g(abs(shown.delta[0]) / shown.sigma)}
     ranks = samples.with_values(norm.ppf((rankdata(samples.y) - 0.5) / 20))
     result = log_difference(samples, x)
@@ -201,15 +202,17 @@ def test_the_difference_of_two_sides_is_the_mean_of_what_values_and_ranks_say(st
 
 def test_the_weight_of_a_spread_of_rounds_is_its_likelihood_by_itself_times_its_prior(blocks: Samples) -> None:
     x = patterns(blocks)[1]
-    alone = [log_sets(Design(blocks, (spread,)), x[None], ALONE)[0] - 0.5 * np.log1p(spread**2) for spread in LAMBDAS]
-    weights = lambda_weights(Design(blocks), x)
+    alone = [
+        log_sets(PatternDesign(blocks, (spread,)), x[None], ALONE)[0] - 0.5 * np.log1p(spread**2) for spread in LAMBDAS
+    ]
+    weights = lambda_weights(PatternDesign(blocks), x)
     assert weights == pytest.approx(np.exp(alone - np.logaddexp.reduce(alone)))
     assert int(np.argmax(weights)) in (3, 4)  # the planted spread: twice the noise
 
 
 def test_a_fit_is_least_squares() -> None:
     y, x = made(3, 0.2, n=20)
-    fitted = fit(Design(samples_of(y, [0] * 20), ONE_MACHINE), x[None])
+    fitted = fit(PatternDesign(samples_of(y, [0] * 20), ONE_MACHINE), x[None])
     assert fitted.delta[0] == pytest.approx(y[x == 1].mean() - y[x == 0].mean(), abs=1e-6)
     pooled = (y[x == 1].var() + y[x == 0].var()) * 10 / 18
     assert fitted.dof == 18
@@ -236,7 +239,7 @@ def test_a_fit_takes_the_spread_of_rounds_that_is_likeliest_with_level_and_steps
         return float(volume - 18 * np.log(squares)), float(np.sqrt(squares / 18)), levels[1:]
 
     _, sigma, steps = max((dense(spread) for spread in LAMBDAS), key=lambda one: one[0])
-    fitted = fit(Design(samples), x)
+    fitted = fit(PatternDesign(samples), x)
     assert fitted.sigma == pytest.approx(sigma, rel=1e-5)
     assert fitted.delta == pytest.approx(steps, abs=1e-6)
 

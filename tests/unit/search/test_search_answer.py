@@ -5,8 +5,8 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.model.bisection import OutcomeKind, Phase, Purpose
-from perf_culprit.search.search_answer import is_refuted, outcome_of
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_answer import excludes_expected, outcome_of
+from perf_culprit.search.search_view import SearchView
 from tests.unit.search.test_search_view import ENDS, searched
 
 
@@ -36,7 +36,7 @@ def test_a_spent_search_has_suspects_unless_its_ends_speak_against_a_change(
     bad: float, phase: Phase, kind: OutcomeKind
 ) -> None:
     measured = searched(ENDS, ENDS, levels={"g": 1.0, "c4": bad})
-    outcome = outcome_of(Standing(replace(measured.state, phase=phase), measured.reach), OutcomeKind.BUDGET_SPENT)
+    outcome = outcome_of(SearchView(replace(measured.state, phase=phase), measured.reach), OutcomeKind.BUDGET_SPENT)
     assert outcome.kind is kind
     assert bool(outcome.suspects) is (bad > 1)
 
@@ -49,8 +49,8 @@ def test_an_expected_change_is_refuted_by_six_rounds_that_exclude_half_of_it(
 ) -> None:
     measured = searched(*[ENDS] * rounds, levels={"g": 1.0, "c4": bad})
     settings = replace(measured.state.settings, expected_change=float(np.log(1.2)))
-    assert is_refuted(Standing(replace(measured.state, settings=settings), measured.reach)) is refuted
-    assert not is_refuted(measured)
+    assert excludes_expected(SearchView(replace(measured.state, settings=settings), measured.reach)) is refuted
+    assert not excludes_expected(measured)
 
 
 def test_a_named_commit_is_the_culprit_with_the_step_of_its_own_rounds() -> None:

@@ -19,10 +19,10 @@ from perf_culprit.model.bisection import (
 )
 from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.search import Search
 from perf_culprit.search.search_answer import outcome_of
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 from tests.support.virtual_searches import Virtual, names, steps
 
 LEVEL = 0.2  # the log change of "slow" in tests where only the history's shape matters
@@ -207,7 +207,7 @@ def test_the_same_change_on_both_sides_of_a_merge() -> None:
         ),
         named=(NamedStep(commit="c3", posterior=0.999, log_bayes_factor=9.0, rounds=5, withdrawn=0),),
     )
-    outcome = outcome_of(Standing(state, Reach(commit_range)), OutcomeKind.CULPRIT)
+    outcome = outcome_of(SearchView(state, Descendants(commit_range)), OutcomeKind.CULPRIT)
     (named,) = outcome.culprits
     assert (named.confidence_interval.low, named.confidence_interval.high) == pytest.approx((-0.98, -0.98), abs=0.001)
     assert outcome.unresolved == pytest.approx(1.0, abs=0.01)

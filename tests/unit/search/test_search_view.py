@@ -16,11 +16,11 @@ from perf_culprit.model.bisection import (
     SearchSettings,
     SearchState,
 )
-from perf_culprit.search.descendants import Reach
+from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.further_steps import contradicted, stretches
 from perf_culprit.search.level_sizes import round_differences, step_size
 from perf_culprit.search.round_samples import Samples
-from perf_culprit.search.search_view import Standing
+from perf_culprit.search.search_view import SearchView
 
 # Two branches start at c1 and meet in c4. c6 merges a branch that does not contain c1.
 RANGE = CommitRange(
@@ -31,9 +31,9 @@ RANGE = CommitRange(
 )
 
 
-def standing(commit_range: CommitRange, *results: Result, **state: object) -> Standing:
+def standing(commit_range: CommitRange, *results: Result, **state: object) -> SearchView:
     whole = SearchState(commit_range=commit_range, settings=SearchSettings(), results=results, **state)  # type: ignore[arg-type]  # named in each test
-    return Standing(whole, Reach(commit_range))
+    return SearchView(whole, Descendants(commit_range))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ NOISE = (1.0, 1.001, 0.999, 1.0005, 0.9995)
 
 def searched(
     *rounds: tuple[Purpose, tuple[str, ...]], levels: Mapping[str, float] = LEVELS, named: str = "", noise: float = 1
-) -> Standing:
+) -> SearchView:
     """The standing after three repetitions of these rounds, with noise of about `noise` thousandths."""
     jobs = tuple(Job(id=f"{i}", commits=one[1], purpose=one[0]) for i, one in enumerate(rounds * 3))
     results = [

@@ -8,13 +8,13 @@ from efficient_apriori import apriori
 
 from perf_culprit.arrays import ABSENT
 from perf_culprit.stats.association_rules import Mining, Rules, mine_rules
-from perf_culprit.stats.discretise import Levels
+from perf_culprit.stats.discretise import LevelTable
 from perf_culprit.stats.items import Items
 
 Rule = tuple[frozenset[int], int]
 
 
-def random_levels(seed: int, *, counters: int, instants: int, missing: float = 0.0) -> Levels:
+def random_levels(seed: int, *, counters: int, instants: int, missing: float = 0.0) -> LevelTable:
     """Levels that depend on a common load, so that rules exist."""
     rng = np.random.default_rng(seed)
     load = rng.integers(0, 3, (instants, 1))
@@ -37,7 +37,7 @@ def as_dictionary(rules: Rules) -> dict[Rule, tuple[float, float]]:
     return dict(zip(keys, zip(rules.support.tolist(), rules.confidence.tolist(), strict=True), strict=True))
 
 
-def by_apriori(levels: Levels, items: Items, mining: Mining) -> dict[Rule, tuple[float, float]]:
+def by_apriori(levels: LevelTable, items: Items, mining: Mining) -> dict[Rule, tuple[float, float]]:
     baskets = [
         tuple(int(start + level) for start, level in zip(items.starts, row, strict=True) if level >= 0)
         for row in levels

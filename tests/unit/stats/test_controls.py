@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.stats.controls import exonerate
-from perf_culprit.stats.engine import judge
-from perf_culprit.stats.unit_table import Judgement, Tiers, UnitTable, log_change
+from perf_culprit.stats.engine import judge_units
+from perf_culprit.stats.unit_table import Tiers, UnitJudgement, UnitTable, log_change
 
 ROUNDS = 7
 IN_TURN = np.tile([False, True, True, False], ROUNDS)
@@ -26,17 +26,17 @@ def table(*changes: float, noise: float = 0.02, seed: int = 1) -> UnitTable:
     return UnitTable.of(y, IN_TURN, block=BLOCKS)
 
 
-def freed(units: UnitTable, *controls: int) -> tuple[Judgement, Judgement, Floats]:
+def freed(units: UnitTable, *controls: int) -> tuple[UnitJudgement, UnitJudgement, Floats]:
     """The results without and with these controls, and how far those moved that count."""
     size = len(units.location)
     is_control: Booleans = np.isin(np.arange(size), controls)
-    before = judge(units, least_change=LEAST, tiers=TIERS)
+    before = judge_units(units, least_change=LEAST, tiers=TIERS)
     after, moved = exonerate(before, units, is_control, least_change=np.full(size, LEAST), tiers=TIERS)
     return before, after, moved
 
 
-def assert_same(one: Judgement, other: Judgement) -> None:
-    for field in fields(Judgement):
+def assert_same(one: UnitJudgement, other: UnitJudgement) -> None:
+    for field in fields(UnitJudgement):
         np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name))
 
 

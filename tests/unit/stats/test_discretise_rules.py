@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from perf_culprit.arrays import ABSENT, Floats
-from perf_culprit.stats.discretise import Scale, equal_width_scale, three_level_scale, to_levels
+from perf_culprit.stats.discretise import LevelScale, equal_width_scale, three_level_scale, to_levels
 
 
 def column(*values: float) -> Floats:
     return np.array(values, dtype=np.float64)[:, None]
 
 
-def levels_of(values: Floats, scale: Scale) -> list[int]:
+def levels_of(values: Floats, scale: LevelScale) -> list[int]:
     return [int(level) for level in to_levels(values, scale)[:, 0]]
 
 
@@ -27,7 +27,7 @@ def test_methods_4_2_median_74_and_deviation_14_make_medium_60_to_88() -> None:
 
 
 def test_medium_holds_both_its_ends() -> None:
-    scale = Scale(low=np.array([60.0]), high=np.array([88.0]), bins=np.array([1]), slack=np.zeros(1))
+    scale = LevelScale(low=np.array([60.0]), high=np.array([88.0]), bins=np.array([1]), slack=np.zeros(1))
     assert levels_of(column(60, 88, math.nextafter(60, 0), math.nextafter(88, 99)), scale) == [1, 1, 0, 2]
 
 

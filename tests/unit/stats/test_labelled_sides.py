@@ -6,7 +6,7 @@ import pytest
 from perf_culprit.stats.heavy_tail import CORPUS, SuiteTail
 from perf_culprit.stats.mode_scores import median_difference
 from perf_culprit.stats.relabelling import relabelled
-from perf_culprit.stats.unit_noise import Values, noise_of
+from perf_culprit.stats.unit_noise import CentredValues, noise_of
 
 
 def test_differences_and_their_weights_are_those_of_the_sides_means() -> None:
@@ -19,7 +19,7 @@ def test_differences_and_their_weights_are_those_of_the_sides_means() -> None:
     x -= np.where(present, x.sum(axis=1, keepdims=True) / present.sum(axis=1, keepdims=True), 0.0)
     x = np.where(present, x, 0.0)
     labellings = relabelled(side, block, benchmarks=6, rng=rng)
-    noise = noise_of(Values(centred=x, present=present, block=block, kind=np.zeros(6, int)), labellings)
+    noise = noise_of(CentredValues(centred=x, present=present, block=block, kind=np.zeros(6, int)), labellings)
     for row in range(6):
         for column, labels in enumerate(labellings.is_target):
             ours, others = x[row, labels & present[row]], x[row, ~labels & present[row]]

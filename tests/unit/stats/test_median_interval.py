@@ -7,9 +7,9 @@ from scipy import stats
 from perf_culprit.arrays import Floats
 from perf_culprit.stats.order_interval import (
     MedianEstimate,
-    deviation,
     interval_ranks,
     intervals_overlap,
+    median_deviation,
     median_estimate,
     median_test,
     resolution,
@@ -70,7 +70,7 @@ def test_the_interval_covers_the_median_about_as_often_as_it_says(size: int) -> 
 def test_methods_3_a_deviation_needs_both_conditions() -> None:
     def against(shift: float) -> tuple[bool, bool, bool]:
         samples = rows([float(i) for i in range(1, 52)])
-        spread = deviation(
+        spread = median_deviation(
             median_estimate(Ragged(samples.values + shift, samples.sizes)), median_estimate(samples), level=0.95
         )
         return bool(spread.excludes_zero[0]), bool(spread.overlap[0]), bool(spread.deviates[0])
@@ -84,7 +84,7 @@ def test_methods_3_a_deviation_needs_both_conditions() -> None:
 
 def test_methods_3_interval_of_the_difference() -> None:
     first, second = (MedianEstimate(*(np.array([x]) for x in row)) for row in ((10.0, 3.0, 4.0), (16.0, 4.0, 9.0)))
-    spread = deviation(second, first)
+    spread = median_deviation(second, first)
     freedom = 25**2 / (81 / 4 + 256 / 9)
     assert spread.difference.degrees_of_freedom[0] == pytest.approx(freedom)
     assert spread.difference.p_value[0] == pytest.approx(2 * stats.t.sf(6 / 5, freedom))
@@ -92,8 +92,8 @@ def test_methods_3_interval_of_the_difference() -> None:
 
 def test_medians_without_spread_differ_or_not() -> None:
     constant, other = rows([5.0] * 6), rows([7.0] * 6)
-    assert not deviation(median_estimate(constant), median_estimate(constant)).deviates[0]
-    assert deviation(median_estimate(other), median_estimate(constant)).deviates[0]
+    assert not median_deviation(median_estimate(constant), median_estimate(constant)).deviates[0]
+    assert median_deviation(median_estimate(other), median_estimate(constant)).deviates[0]
 
 
 def test_negative_and_huge_samples() -> None:
@@ -132,7 +132,7 @@ def test_median_test_holds_its_rate_where_the_median_jumps(kind: str) -> None:
     noise = rng.normal(0, 1, (2, *shape)) * (kind == "two equal modes")
     target, baseline = np.where(rng.random((2, *shape)) < 0.5, 100.0, 150.0) + noise
     sides = matrix(target), matrix(baseline)
-    alone = deviation(*map(median_estimate, sides)).difference.p_value
+    alone = median_deviation(*map(median_estimate, sides)).difference.p_value
     assert np.mean(alone < 0.001) > 0.02
     assert np.mean(np.maximum(alone, median_test(*sides)) < 0.001) < 0.001
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from perf_culprit.arrays import Booleans, Floats
-from perf_culprit.stats.engine import judge
+from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.one_block import EFFECT, FREEDOM, _effect
 from perf_culprit.stats.unit_table import UnitTable, log_change
 
@@ -22,7 +22,7 @@ def one_job_a_side(rng: np.random.Generator, size: int, own: float, state: float
 def test_two_jobs_of_one_commit_prove_nothing(own: float) -> None:
     rng, warned = np.random.default_rng(1), 0
     for _ in range(100):
-        result = judge(UnitTable.of(one_job_a_side(rng, 20, own), SIDE, block=SIDE.astype(int)))
+        result = judge_units(UnitTable.of(one_job_a_side(rng, 20, own), SIDE, block=SIDE.astype(int)))
         assert not result.is_proven.any()
         warned += bool(result.is_suspected.any() or result.suite.is_suspected)
     assert warned <= 18
@@ -33,7 +33,7 @@ def test_a_change_far_beyond_the_others_is_suspected() -> None:
     for _ in range(20):
         y = one_job_a_side(rng, 20, 0.02)
         y[0, SIDE] += log_change(0.5)
-        hits += bool(judge(UnitTable.of(y, SIDE, block=SIDE.astype(int))).is_suspected[0])
+        hits += bool(judge_units(UnitTable.of(y, SIDE, block=SIDE.astype(int))).is_suspected[0])
     assert hits >= 18
 
 
@@ -53,7 +53,7 @@ def test_samples_that_differ_beyond_their_scatter_differ() -> None:
     y = np.zeros((3, 2))
     y[:, 1] = log_change(0.3)
     scatter = np.array([[1e-5, 1e-5], [0.1, 0.1], [np.nan, np.nan]])
-    result = judge(UnitTable.of(y, np.array([False, True]), scatter=scatter))
+    result = judge_units(UnitTable.of(y, np.array([False, True]), scatter=scatter))
     assert result.differs.tolist() == [True, False, True]
     assert result.change == pytest.approx(log_change(0.3))
     assert not result.is_suspected.any()

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from perf_culprit.stats.relabelling import loudest_first, relabelled, relabelled_rates
+from perf_culprit.stats.relabelling import largest_loudness, relabelled, relabelled_rates
 
 
 @pytest.mark.parametrize(("baseline", "target", "ways"), [(5, 5, 126), (3, 3, 10), (9, 1, 10), (4, 2, 15)])
@@ -40,7 +40,7 @@ def test_rates_are_those_of_a_plain_permutation_test() -> None:
     x = rng.standard_normal((5, 8))
     drawn = relabelled(side, np.zeros(8, int), benchmarks=5, rng=rng)
     size = np.abs(x @ drawn.is_target.T - x @ ~drawn.is_target.T)
-    rates = relabelled_rates(size, loudest_first(size))
+    rates = relabelled_rates(size, largest_loudness(size))
     for row in range(5):
         splits = [np.isin(np.arange(8), pick) for pick in itertools.combinations(range(8), 4)]
         loudest = [max(abs(y[split].sum() - y[~split].sum()) for y in x) for split in splits]

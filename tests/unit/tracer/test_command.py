@@ -10,7 +10,7 @@ import pytest
 from perf_culprit.explain.tracer import traced_command
 from perf_culprit.explain.tracer.trace_child import FOLDER_VARIABLE
 from perf_culprit.explain.tracer.trace_levels import Budget
-from perf_culprit.explain.tracer.trace_profile import Trace
+from perf_culprit.explain.tracer.trace_profile import CallTrace
 from perf_culprit.explain.tracer.traced_command import Execute, executed_functions, trace_command
 from perf_culprit.explain.tracer.tracer_fault import TraceError
 from tests.support.interpreters import newer_interpreter, newer_interpreters
@@ -49,7 +49,7 @@ def running(*command: str | Path, folder: Path, ran: list[Mapping[str, str]] | N
     return execute
 
 
-def traced(execute: Callable[[Mapping[str, str]], None], folder: Path, *, repetitions: int = 2) -> Trace:
+def traced(execute: Callable[[Mapping[str, str]], None], folder: Path, *, repetitions: int = 2) -> CallTrace:
     return trace_command(execute, root=folder, service="benchmark", repetitions=repetitions, minimum_share=0.0)
 
 
@@ -237,7 +237,7 @@ def test_why_the_tracer_was_lost(
     unseen, own, read = project / "unseen", traced_command._read_process(os.getpid()), traced_command._read_process
     execute = running("sh", "-c", command.format(python=newer_interpreter()), folder=project)
 
-    def look(pid: int) -> traced_command.Process | None:
+    def look(pid: int) -> traced_command.StartedProcess | None:
         process = read(pid)
         if process is not None and process.is_python and process != own:
             unseen.unlink(missing_ok=True)

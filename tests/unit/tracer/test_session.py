@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from coverage import Coverage
 
-from perf_culprit.explain.tracer.call_paths import Scope
+from perf_culprit.explain.tracer.call_paths import TracedScope
 from perf_culprit.explain.tracer.session import run_trace, trace
 from perf_culprit.explain.tracer.trace_profile import as_profile, descended_paths, encode_trace
 from perf_culprit.explain.tracer.tracer_fault import TraceError
@@ -143,10 +143,10 @@ def test_before_3_12_c_functions_stay_in_their_callers_time() -> None:
 def test_10_000_levels_of_recursion(newer: bool) -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.setrecursionlimit(12_000)\n"
-        "from perf_culprit.explain.tracer.session import Scope, run_trace\n"
+        "from perf_culprit.explain.tracer.session import TracedScope, run_trace\n"
         "def down(n): return n and down(n - 1)\n"
         "def main(): down(10_000)\n"
-        "trace = run_trace(main, repetitions=1, scope=Scope('.', ('<string>',)), service='main')\n"
+        "trace = run_trace(main, repetitions=1, scope=TracedScope('.', ('<string>',)), service='main')\n"
         "print([(node.method.name, node.calls) for node in trace.nodes])\n"
     )
     from tests.support.interpreters import newer_interpreter
@@ -175,7 +175,7 @@ def test_the_package_works_alone(newer: bool) -> None:
 
 
 def test_what_is_written_is_what_the_codec_reads() -> None:
-    written = run_trace(traced_programs.shared, repetitions=2, scope=Scope(str(SUPPORT)), service="shared")
+    written = run_trace(traced_programs.shared, repetitions=2, scope=TracedScope(str(SUPPORT)), service="shared")
     profile = decode_profile(encode_trace(written), place="trace.json")
     assert [node.method for node in profile.nodes] == [node.method for node in as_profile(written).nodes]
     assert decode_profile(encode_profile(profile), place="again") == profile
@@ -195,8 +195,8 @@ def test_a_second_trace_sees_code_that_the_first_one_did_not_time() -> None:
     """The first trace's last pass disables events for all code but one method, and some Pythons remember that."""
     program = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(SUPPORT)!r}]; import traced_programs\n"
-        "from perf_culprit.explain.tracer.session import Scope, run_trace\n"
-        f"scope = Scope({str(SUPPORT)!r})\n"
+        "from perf_culprit.explain.tracer.session import TracedScope, run_trace\n"
+        f"scope = TracedScope({str(SUPPORT)!r})\n"
         "kept = dict(scope=scope, service='s', minimum_share=0.0)\n"
         "sizes = [len(run_trace(traced_programs.shared, repetitions=1, **kept).nodes) for _ in range(3)]\n"
         "print(len(set(sizes)), sizes[0] > 2)"

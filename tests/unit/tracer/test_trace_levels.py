@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from perf_culprit.explain.tracer.call_paths import OUTSIDE, Method, Tree, tree_from_rows
+from perf_culprit.explain.tracer.call_paths import OUTSIDE, TracedMethod, Tree, tree_from_rows
 from perf_culprit.explain.tracer.trace_levels import Times, measure_levels, split_passes
 
 
@@ -9,7 +9,7 @@ def tree_of(*paths: str) -> Tree:
     for path in paths:
         node = OUTSIDE
         for name in path.split("/"):
-            node = tree.enter(node, Method(name.removesuffix("()"), is_c=name.endswith("()")))
+            node = tree.enter(node, TracedMethod(name.removesuffix("()"), is_c=name.endswith("()")))
         tree.nodes[node].calls += 1
     return tree
 
@@ -63,7 +63,7 @@ def test_recursion_is_folded_and_remembered_in_json() -> None:
     assert [node.method.name for node in tree.nodes] == ["main", "ping", "pong"]
     again = tree_from_rows(tree.rows())
     assert again.rows() == tree.rows()
-    assert again.enter(2, Method("ping")) == 1
+    assert again.enter(2, TracedMethod("ping")) == 1
 
 
 def test_two_processes_are_one_tree() -> None:
@@ -121,7 +121,7 @@ def test_what_no_repetition_saw_is_left_out_with_all_below() -> None:
 def test_two_lambdas_of_one_function_are_numbered() -> None:
     tree = Tree()
     for line in (9, 5):
-        tree.enter(OUTSIDE, Method("f.<lambda>", "f.py", line))
+        tree.enter(OUTSIDE, TracedMethod("f.<lambda>", "f.py", line))
 
     def time_pass(selected: Sequence[int]) -> list[Times]:
         return [dict.fromkeys(selected, 1e6)]

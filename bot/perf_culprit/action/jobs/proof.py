@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from perf_culprit.commands.measure_requests import DEFAULT_ROUNDS
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.controller import Controller, advance, settle
+from perf_culprit.dispatch.controller import Controller, advance_named, settle
 from perf_culprit.dispatch.machine_image import chosen_runner
 from perf_culprit.dispatch.start import bisect_commands
 from perf_culprit.errors import DataError
@@ -54,9 +54,9 @@ def proven(
         try:
             step = settle(controller, begun, loaded=None)
         except BisectionConflictError:
-            step = advance(controller, name)
+            step = advance_named(controller, name)
     else:
-        step = advance(controller, name)
+        step = advance_named(controller, name)
     if not step.bisection.is_done:
         return with_note(report, because(Remark.BEING_PROVEN, minutes=config.confirm.budget))
     return _judged(report, step.bisection, config=config)

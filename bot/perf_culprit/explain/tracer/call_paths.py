@@ -19,7 +19,7 @@ HOOKING_FILE: Final = OWN_FOLDER + "substitution.py"
 INSTALLED: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-class Method(NamedTuple):
+class TracedMethod(NamedTuple):
     """`file` is relative to the root if it lies below, otherwise to the folder of its modules."""
 
     name: str
@@ -35,7 +35,7 @@ class Kind(IntEnum):
     HOOK = 3
 
 
-class Scope:
+class TracedScope:
     """The user's code: files below `root` that are neither installed nor of the standard library, and `include`.
 
     `include`: names of modules or packages that are followed wherever they are.
@@ -48,18 +48,18 @@ class Scope:
         self._library = tuple({os.path.join(paths[name], "") for name in ("stdlib", "platstdlib")})
         self._paths: dict[str, str] = {}
         # Comparing code objects by content is slow: use their identity, and keep them so that no id is reused.
-        self._known: dict[int, tuple[types.CodeType, Method, Kind]] = {}
+        self._known: dict[int, tuple[types.CodeType, TracedMethod, Kind]] = {}
 
-    def of(self, code: types.CodeType) -> tuple[Method, Kind]:
+    def of(self, code: types.CodeType) -> tuple[TracedMethod, Kind]:
         described = self._known.get(id(code))
         if described is None:
             described = self._known[id(code)] = (code, *self._describe(code))
         return described[1], described[2]
 
-    def _describe(self, code: types.CodeType) -> tuple[Method, Kind]:
+    def _describe(self, code: types.CodeType) -> tuple[TracedMethod, Kind]:
         path = self._real_path(code.co_filename)
         module, file = self._module(path)
-        method = Method(f"{module}.{code.co_qualname}", file, code.co_firstlineno)
+        method = TracedMethod(f"{module}.{code.co_qualname}", file, code.co_firstlineno)
         if path in (HOOK_FILE, HOOKING_FILE):
             return method, Kind.HOOK
         if path.startswith(OWN_FOLDER):
@@ -103,7 +103,7 @@ PLAIN_C_TYPES: Final = (
 )
 
 
-def c_method(function: object) -> Method | None:
+def c_method(function: object) -> TracedMethod | None:
     """The called object as a method if it is not Python code; None for Python functions.
 
     Attributes are read only from objects that the interpreter made: other objects may compute them.
@@ -115,10 +115,10 @@ def c_method(function: object) -> Method | None:
         name = function.__qualname__  # type: ignore[attr-defined] # the types above all have one
         module = getattr(function, "__module__", None)
         is_function = isinstance(module, str) and module != "builtins" and "." not in name
-        return Method(f"{module}.{name}" if is_function else name, is_c=True)
+        return TracedMethod(f"{module}.{name}" if is_function else name, is_c=True)
     if issubclass(kind, type):
-        return Method(f"{type.__getattribute__(function, '__qualname__')}", is_c=True)
-    return Method(f"{kind.__qualname__}.__call__", is_c=True)
+        return TracedMethod(f"{type.__getattribute__(function, '__qualname__')}", is_c=True)
+    return TracedMethod(f"{kind.__qualname__}.__call__", is_c=True)
 
 
 # The tree of call paths that one full pass finds. A method occurs once on a path: recursion is folded into it.
@@ -130,14 +130,14 @@ OUTSIDE: Final = -1  # the parent of roots
 
 
 @dataclass(slots=True)
-class Node:
+class TracedNode:
     """`returns_to`: ancestors that are called again from here. `is_benchmark`: a benchmark tool's timing loop calls it.
 
     `is_transparent`: a C function that runs Python code. Its callees and its time belong to its caller, because frames
     do not show the callees of a C function.
     """
 
-    method: Method
+    method: TracedMethod
     parent: int
     calls: int = 0
     is_transparent: bool = False
@@ -147,10 +147,10 @@ class Node:
 
 class Tree:
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self._steps: dict[tuple[int, Method], int] = {}
+        self.nodes: list[TracedNode] = []
+        self._steps: dict[tuple[int, TracedMethod], int] = {}
 
-    def enter(self, parent: int, method: Method) -> int:
+    def enter(self, parent: int, method: TracedMethod) -> int:
         """Return the node of `method` called from `parent`; create it if it is new."""
         existing = self._steps.get((parent, method))
         if existing is not None:
@@ -164,11 +164,11 @@ class Tree:
             return ancestor
         if len(self.nodes) >= MAXIMUM_NODES:
             return parent
-        self.nodes.append(Node(method, parent))
+        self.nodes.append(TracedNode(method, parent))
         self._steps[parent, method] = len(self.nodes) - 1
         return len(self.nodes) - 1
 
-    def find(self, methods: Iterable[Method]) -> int | None:
+    def find(self, methods: Iterable[TracedMethod]) -> int | None:
         """The node of a path from the outermost to the innermost method; None if the full pass never recorded it."""
         node = OUTSIDE
         for method in methods:
@@ -178,7 +178,7 @@ class Tree:
             node = step
         return node
 
-    def step(self, parent: int, method: Method) -> int | None:
+    def step(self, parent: int, method: TracedMethod) -> int | None:
         return self._steps.get((parent, method))
 
     def children(self) -> list[list[int]]:
@@ -238,8 +238,8 @@ def tree_from_rows(rows: Sequence[Sequence[Any]]) -> Tree:
     for name, file, line, is_c, parent, calls, is_transparent, is_benchmark, returns_to in rows:
         if not OUTSIDE <= parent < len(tree.nodes):
             raise ValueError(f"parent {parent} does not come before node {len(tree.nodes)}")
-        method = Method(name, file, line, is_c)
-        tree.nodes.append(Node(method, parent, calls, is_transparent, is_benchmark, set(returns_to)))
+        method = TracedMethod(name, file, line, is_c)
+        tree.nodes.append(TracedNode(method, parent, calls, is_transparent, is_benchmark, set(returns_to)))
         tree._steps[parent, method] = len(tree.nodes) - 1  # noqa: SLF001 - its constructor from outside
     for index, node in enumerate(tree.nodes):
         for ancestor in node.returns_to:
@@ -252,16 +252,16 @@ def tree_from_rows(rows: Sequence[Sequence[Any]]) -> Tree:
 current_frame = sys._getframe  # noqa: SLF001 - the interpreter's only way to a caller's frame
 
 
-def node_of(frame: FrameType, tree: Tree, scope: Scope) -> int | None:
+def node_of(frame: FrameType, tree: Tree, scope: TracedScope) -> int | None:
     """The frame's node; None if the full pass recorded no such path, or the frame is inside a library."""
     if scope.of(frame.f_code)[1] is not Kind.FOLLOWED and not is_leaf(outer(frame, scope), scope):
         return None
     return tree.find(path_of(frame, scope))
 
 
-def path_of(frame: FrameType, scope: Scope) -> list[Method]:
+def path_of(frame: FrameType, scope: TracedScope) -> list[TracedMethod]:
     """The methods with nodes, from the outermost to the frame's own or its nearest caller's."""
-    path: list[Method] = []
+    path: list[TracedMethod] = []
     at: FrameType | None = frame
     while at is not None:
         method, kind = scope.of(at.f_code)
@@ -275,7 +275,7 @@ def path_of(frame: FrameType, scope: Scope) -> list[Method]:
     return path
 
 
-def outer(frame: FrameType, scope: Scope) -> FrameType | None:
+def outer(frame: FrameType, scope: TracedScope) -> FrameType | None:
     """The calling frame, without hooks between the two."""
     caller = frame.f_back
     while caller is not None and scope.of(caller.f_code)[1] is Kind.HOOK:
@@ -283,7 +283,7 @@ def outer(frame: FrameType, scope: Scope) -> FrameType | None:
     return caller
 
 
-def is_leaf(caller: FrameType | None, scope: Scope) -> bool:
+def is_leaf(caller: FrameType | None, scope: TracedScope) -> bool:
     """Whether library code called by this frame is a node, because the frame is the user's code."""
     return caller is not None and scope.of(caller.f_code)[1] is Kind.FOLLOWED
 
@@ -312,7 +312,7 @@ class _Open:
 class Recorder:
     """Follows the begin, pause and end of frames, separately for each thread."""
 
-    def __init__(self, tree: Tree, scope: Scope) -> None:
+    def __init__(self, tree: Tree, scope: TracedScope) -> None:
         self._tree = tree
         self._scope = scope
         self._stacks: dict[int, list[_Open]] = {}

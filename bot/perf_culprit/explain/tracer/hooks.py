@@ -5,7 +5,7 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from .call_paths import Scope, Tree
+from .call_paths import TracedScope, Tree
 from .timing_sums import Sums
 
 
@@ -22,8 +22,8 @@ class Hooks(Protocol):
     TIMES_C: bool
 
     def foreign_tool(self) -> str | None: ...
-    def record_structure(self, tree: Tree, scope: Scope) -> AbstractContextManager[None]: ...
-    def timer(self, tree: Tree, selected: Collection[int], scope: Scope) -> Timer: ...
+    def record_structure(self, tree: Tree, scope: TracedScope) -> AbstractContextManager[None]: ...
+    def timer(self, tree: Tree, selected: Collection[int], scope: TracedScope) -> Timer: ...
 
 
 def hooks() -> Hooks:

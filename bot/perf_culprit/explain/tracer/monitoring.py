@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any, Final, TypeAlias
 
-from .call_paths import Method, Recorder, Scope, Tree, c_method, current_frame, node_of
+from .call_paths import Recorder, TracedMethod, TracedScope, Tree, c_method, current_frame, node_of
 from .timing_sums import Slots, Sums
 from .tracer_fault import TraceError
 
-NAME: Final = "perf-culprit"
+TOOL_NAME: Final = "perf-culprit"
 TIMES_C = True
 FREE_TOOLS: Final = (3, 4)  # numbers that Python does not reserve
 WATCHED_TOOLS: Final = {0: "a debugger", 1: "a coverage tool", 2: "a profiler"}
@@ -41,7 +41,7 @@ def _tool(callbacks: dict[str, Callback]) -> Iterator[int]:
     number = next((tool for tool in FREE_TOOLS if monitoring.get_tool(tool) is None), None)
     if number is None:
         raise TraceError("no number is left for another tool of sys.monitoring", next_step="trace without other tools")
-    monitoring.use_tool_id(number, NAME)
+    monitoring.use_tool_id(number, TOOL_NAME)
     # From 3.13 on, the next tool with a number inherits the code that the former one disabled.
     monitoring.restart_events()
     try:
@@ -56,7 +56,7 @@ def _tool(callbacks: dict[str, Callback]) -> Iterator[int]:
 
 
 @contextmanager
-def record_structure(tree: Tree, scope: Scope) -> Iterator[None]:
+def record_structure(tree: Tree, scope: TracedScope) -> Iterator[None]:
     recorder, frame = Recorder(tree, scope), current_frame
     # The first frame is the lambda's own.
     callbacks: dict[str, Callback] = {
@@ -76,14 +76,14 @@ def record_structure(tree: Tree, scope: Scope) -> Iterator[None]:
 class Timing:
     """The hooks of one pass. Code is found when it first starts; after that, other code costs nothing."""
 
-    def __init__(self, tree: Tree, selected: Collection[int], scope: Scope) -> None:
+    def __init__(self, tree: Tree, selected: Collection[int], scope: TracedScope) -> None:
         self.sums = Sums()
         self._tree = tree
         self._scope = scope
         self._slots = Slots()
         self._selected = frozenset(selected)
-        self._methods: set[Method] = set()
-        self._callers: set[Method] = set()
+        self._methods: set[TracedMethod] = set()
+        self._callers: set[TracedMethod] = set()
         for index in selected:
             node = tree.nodes[index]
             if node.method.is_c:

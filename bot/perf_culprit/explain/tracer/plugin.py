@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from .call_paths import Scope
+from .call_paths import TracedScope
 from .session import REPETITIONS, run_trace
 from .trace_profile import encode_trace
 from .tracer_fault import TraceError
@@ -69,7 +69,7 @@ class TracePlugin:
 
     def trace(self, service: str, workload: Callable[[], object]) -> None:
         try:
-            trace = run_trace(workload, repetitions=self._repetitions, scope=Scope(self._root), service=service)
+            trace = run_trace(workload, repetitions=self._repetitions, scope=TracedScope(self._root), service=service)
         except TraceError as error:
             pytest.fail(f"perf-culprit: {error}", pytrace=False)
         self._lines.append(encode_trace(trace))

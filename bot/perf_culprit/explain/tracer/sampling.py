@@ -13,7 +13,7 @@ from time import process_time_ns
 from types import FrameType
 from typing import Final
 
-from .call_paths import OUTSIDE, Scope, Tree, is_timing_loop, path_of
+from .call_paths import OUTSIDE, TracedScope, Tree, is_timing_loop, path_of
 from .trace_levels import TimedNode, timed_nodes
 from .tracer_fault import TraceError
 
@@ -27,7 +27,7 @@ class Sampler:
     `samples`: the number of samples.
     """
 
-    def __init__(self, tree: Tree, scope: Scope) -> None:
+    def __init__(self, tree: Tree, scope: TracedScope) -> None:
         self._tree = tree
         self._scope = scope
         self._last = 0

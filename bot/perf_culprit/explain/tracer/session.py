@@ -4,11 +4,11 @@ import os
 from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
-from .call_paths import Scope, Tree
+from .call_paths import TracedScope, Tree
 from .hooks import Hooks, hooks
 from .timing_sums import Sums, corrected
 from .trace_levels import MINIMUM_SHARE, Path, Times, hook_cost, measure_levels
-from .trace_profile import Trace, as_profile
+from .trace_profile import CallTrace, as_profile
 from .tracer_fault import TraceError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def trace(
         run_trace(
             workload,
             repetitions=repetitions,
-            scope=Scope(os.fspath(root) if root is not None else os.getcwd(), tuple(include)),
+            scope=TracedScope(os.fspath(root) if root is not None else os.getcwd(), tuple(include)),
             minimum_share=0.0 if full else minimum_share,
             follow=follow,
             service=service or str(getattr(workload, "__qualname__", type(workload).__qualname__)),
@@ -56,11 +56,11 @@ def run_trace(
     workload: Workload,
     *,
     repetitions: int,
-    scope: Scope,
+    scope: TracedScope,
     service: str,
     minimum_share: float = MINIMUM_SHARE,
     follow: Container[Path] = (),
-) -> Trace:
+) -> CallTrace:
     if repetitions < 1:
         raise ValueError(f"{repetitions} repetitions are none")
     here = hooks()
@@ -91,7 +91,7 @@ def run_trace(
             "the workload runs no code that is to be followed",
             next_step="give the folder of the code as root, or name its package to be included",
         )
-    return Trace(service=service, nodes=nodes, repetitions=repetitions)
+    return CallTrace(service=service, nodes=nodes, repetitions=repetitions)
 
 
 def refuse_foreign_tool(here: Hooks) -> None:

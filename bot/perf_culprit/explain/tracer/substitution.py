@@ -15,7 +15,7 @@ from opcode import opmap
 from time import perf_counter_ns
 from typing import Any, Final
 
-from .call_paths import HOOK_FILE, Method, Recorder, Scope, Tree, current_frame, outer, path_of
+from .call_paths import HOOK_FILE, Recorder, TracedMethod, TracedScope, Tree, current_frame, outer, path_of
 from .timing_sums import Slots, Sums
 
 TIMES_C: Final = False
@@ -26,7 +26,7 @@ def foreign_tool() -> str | None:
 
 
 @contextmanager
-def record_structure(tree: Tree, scope: Scope) -> Iterator[None]:
+def record_structure(tree: Tree, scope: TracedScope) -> Iterator[None]:
     import threading
 
     recorder = Recorder(tree, scope)
@@ -61,7 +61,7 @@ def _is_call(frame: types.FrameType) -> bool:
 class Timing:
     """One pass: the functions of the selected methods have other code during it."""
 
-    def __init__(self, tree: Tree, selected: Collection[int], scope: Scope) -> None:
+    def __init__(self, tree: Tree, selected: Collection[int], scope: TracedScope) -> None:
         self.sums = Sums()
         self._tree = tree
         self._scope = scope
@@ -87,7 +87,7 @@ class Timing:
             for function, code in changed:
                 function.__code__ = code
 
-    def _substitute(self, function: types.FunctionType, method: Method) -> None:
+    def _substitute(self, function: types.FunctionType, method: TracedMethod) -> None:
         code = function.__code__
         original = types.FunctionType(
             code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
@@ -114,7 +114,7 @@ class Timing:
         other_code = _other_code(code, resumable if code.co_flags & (CO_GENERATOR | CO_COROUTINE) else call)
         function.__code__ = other_code
 
-    def _begin(self, frame: types.FrameType, method: Method) -> bool:
+    def _begin(self, frame: types.FrameType, method: TracedMethod) -> bool:
         """Start timing if the path is selected. `frame`: the frame whose code was substituted."""
         caller = outer(frame, self._scope)
         path = path_of(caller, self._scope) if caller is not None else []
@@ -130,7 +130,7 @@ class Timing:
         slot.frame = None
         self.sums.add(slot.node, now - slot.start_ns, slot.inner)
 
-    def resume(self, frame: types.FrameType, method: Method, go_on: Callable[..., Any], *arguments: Any) -> Any:
+    def resume(self, frame: types.FrameType, method: TracedMethod, go_on: Callable[..., Any], *arguments: Any) -> Any:
         slot = self._slots.mine
         if slot.frame is not None or not self._begin(frame, method):
             return go_on(*arguments)
@@ -145,7 +145,7 @@ class Timing:
 class _Resumed:
     """A generator or coroutine between its caller and its code: timed only while it runs."""
 
-    def __init__(self, timing: Timing, inner: Any, method: Method) -> None:
+    def __init__(self, timing: Timing, inner: Any, method: TracedMethod) -> None:
         self._timing = timing
         self._inner = inner
         self._method = method

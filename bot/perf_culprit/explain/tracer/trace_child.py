@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from .call_paths import Kind, Scope, Tree, tree_from_rows
+from .call_paths import Kind, TracedScope, Tree, tree_from_rows
 from .hooks import hooks
 from .sampling import Sampler
 from .session import hide_untimed, refuse_foreign_tool
@@ -54,7 +54,7 @@ def _start(folder: str, plan: dict[str, Any]) -> None:
         return
     here = hooks()
     refuse_foreign_tool(here)
-    scope = Scope(plan["root"], tuple(plan["include"]))
+    scope = TracedScope(plan["root"], tuple(plan["include"]))
     running: AbstractContextManager[None]
     if plan["selected"] is None:
         tree = Tree()
@@ -84,7 +84,7 @@ def _start(folder: str, plan: dict[str, Any]) -> None:
 
 def _start_sampling(folder: str, plan: dict[str, Any]) -> None:
     tree = Tree()
-    sampler = Sampler(tree, Scope(plan["root"], tuple(plan["include"])))
+    sampler = Sampler(tree, TracedScope(plan["root"], tuple(plan["include"])))
     running = sampler.running()
 
     def result() -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _start_listing(folder: str, plan: dict[str, Any]) -> None:
 
     def result() -> dict[str, Any]:
         sys.settrace(None)
-        scope = Scope(plan["root"])
+        scope = TracedScope(plan["root"])
         methods = ((*scope.of(code), code.co_qualname, test) for (test, _), code in tuple(codes.items()))
         followed = {
             (method.file, name, method.name, (test or b"").decode(errors="replace").rpartition(" (")[0])

@@ -10,7 +10,7 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Final
 
-from .call_paths import OUTSIDE, Kind, Method, Scope, Tree
+from .call_paths import OUTSIDE, Kind, TracedMethod, TracedScope, Tree
 from .hooks import Hooks
 from .timing_sums import HookCost, Sums
 
@@ -39,10 +39,10 @@ def many_c() -> None:
         callable(None)
 
 
-class _CalibrationScope(Scope):
+class _CalibrationScope(TracedScope):
     """Follows the functions above, which are not the user's."""
 
-    def of(self, code: types.CodeType) -> tuple[Method, Kind]:
+    def of(self, code: types.CodeType) -> tuple[TracedMethod, Kind]:
         method, _ = super().of(code)
         is_followed = any(code is function.__code__ for function in (empty, down, many_c))
         return method, Kind.FOLLOWED if is_followed else Kind.OWN
@@ -56,13 +56,13 @@ def hook_cost(hooks: Hooks) -> HookCost:
     c_interval = 0.0
     if hooks.TIMES_C:
         caller = scope.of(many_c.__code__)[0]
-        c_interval, _ = _quickest(hooks, scope, many_c, _leaf_of(caller, Method("callable", is_c=True)))
+        c_interval, _ = _quickest(hooks, scope, many_c, _leaf_of(caller, TracedMethod("callable", is_c=True)))
     return HookCost(
         interval_ns=interval / CALLS, inner_ns=max(0.0, whole - plain) / CALLS, c_interval_ns=c_interval / CALLS
     )
 
 
-def _leaf_of(*path: Method) -> Tree:
+def _leaf_of(*path: TracedMethod) -> Tree:
     tree, node = Tree(), OUTSIDE
     for method in path:
         node = tree.enter(node, method)
@@ -70,7 +70,7 @@ def _leaf_of(*path: Method) -> Tree:
     return tree
 
 
-def _quickest(hooks: Hooks, scope: Scope, workload: Callable[[], None], tree: Tree) -> tuple[float, float]:
+def _quickest(hooks: Hooks, scope: TracedScope, workload: Callable[[], None], tree: Tree) -> tuple[float, float]:
     """Fastest time (ns) in the tree's last node, and of the workload without hooks."""
     selected = [len(tree.nodes) - 1]
     timed, plain = [], []
@@ -97,7 +97,7 @@ EXPECTED_PASSES: Final = 4
 # A real program's culprit is this deep *(choice)*; if there is no time for this many levels, stacks are sampled.
 WANTED_LEVELS: Final = 20
 # Times of executions vary between days *(choice)*.
-MARGIN: Final = 1.25
+BUDGET_MARGIN: Final = 1.25
 
 
 @dataclass(kw_only=True, slots=True)
@@ -141,7 +141,7 @@ class Budget:
         if self.seconds is None:
             return
         wanted_s = WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s if self.is_short else 2 * self.seconds
-        wanted_s = 10 * math.ceil(MARGIN * wanted_s / 10)
+        wanted_s = 10 * math.ceil(BUDGET_MARGIN * wanted_s / 10)
         self.say(f"to trace level by level instead: --trace-budget {wanted_s} (in bisect --profile-seconds {wanted_s})")
 
     def allows(self, passes: int) -> bool:
@@ -186,17 +186,17 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TimedNode:
-    method: Method
+    method: TracedMethod
     parent: int | None
     calls: int | None
     elapsed_ms: tuple[float, ...]
     self_ms: tuple[float, ...]
 
 
-def methods_inside(tree: Tree, children: Sequence[Sequence[int]], index: int) -> frozenset[Method]:
+def methods_inside(tree: Tree, children: Sequence[Sequence[int]], index: int) -> frozenset[TracedMethod]:
     """All methods that run during the node, including itself only if it is called again from below."""
     seen: set[int] = set()
-    inside: set[Method] = set()
+    inside: set[TracedMethod] = set()
     waiting = [index]
     while waiting:
         at = waiting.pop()
@@ -209,7 +209,7 @@ def methods_inside(tree: Tree, children: Sequence[Sequence[int]], index: int) ->
     return frozenset(inside)
 
 
-def instrumented(tree: Tree, index: int) -> Method | None:
+def instrumented(tree: Tree, index: int) -> TracedMethod | None:
     """The method that gets hooks when the node is timed: for a C function, its caller."""
     node = tree.nodes[index]
     if not node.method.is_c:
@@ -224,7 +224,7 @@ def split_passes(tree: Tree, level: Sequence[int]) -> list[list[int]]:
     and `parse` are timed in two passes. A recursive method cannot avoid its own hook.
     """
     children = tree.children()
-    passes: list[tuple[list[int], set[Method], set[Method]]] = []
+    passes: list[tuple[list[int], set[TracedMethod], set[TracedMethod]]] = []
     for index in level:
         hook = instrumented(tree, index)
         hooks = set() if hook is None else {hook}
@@ -283,7 +283,7 @@ def measure_levels(
     return _timed(tree, children, rows)
 
 
-def _paths(tree: Tree, names: Mapping[Method, str], starts: Container[int]) -> list[Path]:
+def _paths(tree: Tree, names: Mapping[TracedMethod, str], starts: Container[int]) -> list[Path]:
     paths: list[Path] = []
     for i, node in enumerate(tree.nodes):
         paths.append((*(() if node.parent == OUTSIDE or i in starts else paths[node.parent]), names[node.method]))
@@ -317,9 +317,9 @@ def timed_nodes(
     )
 
 
-def method_names(tree: Tree) -> dict[Method, str]:
+def method_names(tree: Tree) -> dict[TracedMethod, str]:
     """One name per method. Methods with equal names (two lambdas of a function) are numbered in the order of lines."""
-    namesakes: dict[str, set[Method]] = {}
+    namesakes: dict[str, set[TracedMethod]] = {}
     for node in tree.nodes:
         namesakes.setdefault(node.method.name, set()).add(node.method)
     return {

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from perf_culprit.model.call_tree import Profile
 
 
-FORMAT: Final = "perf-culprit-trace"
+TRACE_FORMAT: Final = "perf-culprit-trace"
 MAXIMUM_NAME_CHARACTERS: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trace:
+class CallTrace:
     """`is_partial`: the budget did not suffice to go deeper. `samples`: their number per repetition, if sampled."""
 
     service: str
@@ -30,7 +30,7 @@ class Trace:
         return bool(self.samples)
 
 
-def as_profile(trace: Trace) -> "Profile":
+def as_profile(trace: CallTrace) -> "Profile":
     from perf_culprit.model.call_tree import Profile, ProfileNode
 
     return Profile(
@@ -52,10 +52,10 @@ def as_profile(trace: Trace) -> "Profile":
     )
 
 
-def encode_trace(trace: Trace) -> bytes:
+def encode_trace(trace: CallTrace) -> bytes:
     """Encode as one line, also without anything installed in the traced program."""
     line = {
-        "format": FORMAT,
+        "format": TRACE_FORMAT,
         "version": 1,
         "service": _name(trace.service),
         "unit": "ms",

@@ -18,7 +18,7 @@ from .sampling import sampled_nodes
 from .trace_child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
 from .trace_levels import MINIMUM_SHARE, Budget, TimedNode, Times, measure_levels
 from .trace_levels import Path as CallPath
-from .trace_profile import Trace
+from .trace_profile import CallTrace
 from .tracer_fault import SamplesOnlyError, TraceError
 
 # Why a command left no trace: execute it once more and observe the processes that it starts (Linux).
@@ -64,7 +64,7 @@ class Lost(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class StartedProcess:
     """A process as it was started, from `/proc`."""
 
     command: tuple[str, ...]
@@ -75,7 +75,7 @@ class Process:
         return bool(self.command) and bool(PYTHON.fullmatch(os.path.basename(self.command[0])))
 
 
-def _lost(processes: Sequence[Process]) -> TraceError:
+def _lost(processes: Sequence[StartedProcess]) -> TraceError:
     reasons = {_of(process) for process in processes if process.is_python}
     otherwise = Lost.NO_PYTHON if processes else Lost.UNKNOWN
     message, next_step = next((reason for reason in Lost if reason in reasons), otherwise).value
@@ -87,7 +87,7 @@ def programs_of(execute: Callable[[], object]) -> list[str]:
     return sorted({os.path.basename(one.command[0]) for one in _watched(execute) if one.command})
 
 
-def _of(process: Process) -> Lost:
+def _of(process: StartedProcess) -> Lost:
     letters = _options(process.command[1:])
     for letter, reason in (("I", Lost.ISOLATED), ("E", Lost.NO_ENVIRONMENT), ("S", Lost.NO_SITE)):
         if letter in letters:
@@ -113,9 +113,9 @@ def _options(arguments: Iterable[str]) -> str:
     return letters
 
 
-def _watched(execute: Callable[[], object]) -> list[Process]:
+def _watched(execute: Callable[[], object]) -> list[StartedProcess]:
     """The processes that this one starts to execute the command, directly or not; earlier ones are ignored."""
-    seen: dict[tuple[int, tuple[str, ...]], Process] = {}
+    seen: dict[tuple[int, tuple[str, ...]], StartedProcess] = {}
     own = _read_process(os.getpid())
     others = _descendants(os.getpid())
     is_over = threading.Event()
@@ -154,7 +154,7 @@ def _descendants(root: int, without: Iterable[int] = ()) -> set[int]:
     return descendants
 
 
-def _read_process(pid: int) -> Process | None:
+def _read_process(pid: int) -> StartedProcess | None:
     try:
         command, environment = (
             (PROCESSES / str(pid) / name).read_bytes().decode(errors="replace").split("\0")
@@ -163,7 +163,7 @@ def _read_process(pid: int) -> Process | None:
     except OSError:
         return None
     pairs = (entry.partition("=") for entry in environment)
-    return Process(tuple(command[:-1]), {name: value for name, _, value in pairs})
+    return StartedProcess(tuple(command[:-1]), {name: value for name, _, value in pairs})
 
 
 # Trace a command: every repetition of every pass is an execution of its own, in new processes.
@@ -173,7 +173,7 @@ HOOK_FOLDER: Final = Path(__file__).resolve().parent / "hook"
 MAXIMUM_RESULT_BYTES: Final = 64 << 20
 MAXIMUM_PROCESSES: Final = 1_000
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Execute = Callable[[Mapping[str, str]], None]
 
 
@@ -190,7 +190,7 @@ def trace_command(
     follow: Container[CallPath] = (),
     budget: Budget | None = None,
     is_sampled: bool | None = None,
-) -> Trace:
+) -> CallTrace:
     """Trace a command. `execute` runs it once with added environment variables; `python_path` is its own PYTHONPATH.
 
     `is_sampled`: if None, stacks are sampled if the budget is too short for levels. The processes of one execution
@@ -236,7 +236,7 @@ def trace_command(
         )
     if not nodes:
         raise _nothing_traced(is_sampled=is_sampled)
-    return Trace(
+    return CallTrace(
         service=service,
         nodes=nodes,
         repetitions=budget.repetitions,
@@ -299,7 +299,7 @@ def methods_of_tests(execute: Execute, *, root: Path, python_path: str = "") -> 
 
 def _listed(execute: Execute, *, root: Path, python_path: str, is_watched: bool) -> list[tuple[str, str, str, str]]:
     with _planned({"root": str(root), "listed": True}, python_path) as (folder, variables):
-        processes: list[Process] = []
+        processes: list[StartedProcess] = []
         if is_watched:
             processes = _watched(lambda: execute(variables))
         else:
@@ -391,7 +391,7 @@ def _times(value: Any) -> dict[int, float]:
     return {int(index): min(max(float(elapsed_ns), 0.0), 1e18) for index, elapsed_ns in value.items()}
 
 
-def _checked(convert: Callable[[Any], T], value: Any) -> T:
+def _checked(convert: Callable[[Any], _T], value: Any) -> _T:
     """Convert a value of the result file. The traced program may have written it: a bad value is not our error."""
     try:
         return convert(value)
