@@ -119,7 +119,7 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
 
 
 def is_real(outcome: Outcome) -> bool:
-    """Whether the change was seen again. Its commit may still be unknown."""
+    """Return whether the change was seen again. Its commit may still be unknown."""
     named = any(not culprit.improvement for culprit in outcome.culprits)
     seen = outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
     return named or bool(seen) or bool(outcome.decay) or outcome.needed is not None
@@ -131,7 +131,7 @@ def left_of(bisection: Bisection) -> frozenset[MetricKey]:
 
 
 def refutes(bisection: Bisection, metric: AlarmedMetric) -> bool:
-    """Whether the search's executions of its ends, which also measured this metric, show no such step."""
+    """Return whether the search's executions of its ends, which also measured this metric, show no such step."""
     keys = () if bisection.alarm is None else bisection.alarm.followed
     if not bisection.is_done or metric.key not in keys:
         return False
@@ -226,7 +226,7 @@ class _Searched:
     last: int
 
     def answers(self, step: _Stepped) -> bool:
-        """Whether it searched for this metric near here, or its executions of runs around the step show no step."""
+        """Return whether it searched for this metric near here, or its executions around the step show no step."""
         return self.looks(step) > 0
 
     def looks(self, step: _Stepped) -> int:

@@ -41,7 +41,7 @@ def step_of(
 
 
 def report_of(bisection: Bisection) -> BisectionReport:
-    """The report of a bisection that has an outcome."""
+    """Return the report of a bisection that has an outcome."""
     state, key = bisection.search, bisection.key
     if state.outcome is None:
         raise ValueError("the search has not ended")

@@ -69,7 +69,7 @@ def by_counts(bisection: Bisection) -> Bisection:
 
 
 def direction_shown(search: SearchState) -> Sought | None:
-    """The direction in which the ends differ; None if their confidence interval is missing or contains 0."""
+    """Return the direction in which the ends differ; None if their confidence interval is missing or contains 0."""
     interval = _outcome(search).confidence_interval
     if interval is None or interval.low <= 0 <= interval.high:
         return None

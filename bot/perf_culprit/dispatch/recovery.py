@@ -63,13 +63,13 @@ def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str
 
 
 def is_over(check: Bisection) -> bool:
-    """Whether the ends, measured next to each other, no longer show the regression in any metric of its issue."""
+    """Return whether the ends, measured together, no longer show the regression in any metric of its issue."""
     outcome = check.search.outcome
     return outcome is not None and outcome.kind is OutcomeKind.NOT_REPRODUCED and not left_of(check)
 
 
 def is_still_there(bisection: Bisection) -> bool:
-    """Whether a check has certainly seen the regression again. Its commit is already known, so the check can end."""
+    """Return whether a check has certainly seen the regression again. Its commit is known, so the check can end."""
     closes = bisection.alarm is not None and bisection.alarm.closes
     return bool(closes) and len(bisection.search.results) >= REFUTING_ANALYSIS and _sees_it(bisection)
 

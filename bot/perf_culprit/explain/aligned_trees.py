@@ -175,7 +175,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def added_up(spreads: Sequence[Spread], *, repetitions: int) -> Spread:
-    """The spread of the paths' sum. Without single values it is the maximum, as if all varied together."""
+    """Return the spread of the paths' sum. Without single values it is the maximum, as if all varied together."""
     if not spreads:
         return Spread(0.0, 0.0, repetitions, (0.0,) * repetitions)
     if len(spreads) == 1:
@@ -230,7 +230,7 @@ _VOLATILE: Final = re.compile(
 
 
 def stable(method: str) -> str:
-    """The name without parts that differ between runs; the unchanged name if nothing else remains."""
+    """Return the name without parts that differ between runs; the unchanged name if nothing else remains."""
     return _VOLATILE.sub("*", method) or method
 
 
@@ -389,7 +389,7 @@ def _as_often(
 
 
 def relative_change(before: NodeAmount | None, after: NodeAmount | None) -> float | None:
-    """The relative change with callees; None if a side is missing, or the baseline is (almost) zero."""
+    """Return the relative change with callees; None if a side is missing, or the baseline is (almost) zero."""
     if before is None or after is None:
         return None
     relative = after.elapsed / before.elapsed - 1 if before.elapsed > 0 else math.inf

@@ -50,12 +50,12 @@ LONGEST_FUNCTION_NAME: Final = 255
 
 
 def changes_build(path: str) -> bool:
-    """Whether the file names dependencies, tools or flags of the build."""
+    """Return whether the file names dependencies, tools or flags of the build."""
     return _BUILD_NAMES.fullmatch(_name(path)) is not None
 
 
 def is_document_or_test(path: str) -> bool:
-    """Whether measured code should not read the file. This is a guess by name: use it as a weight, never to exclude."""
+    """Return whether measured code should not read the file. A guess by name: a weight, no reason to exclude."""
     folders = {part.lower() for part in path.split("/")[:-1]}
     name = _name(path)
     if changes_build(path):

@@ -56,7 +56,7 @@ def inverted_index(services: Sequence[Observed]) -> dict[str, tuple[ImpactedServ
 
 
 def shares_in(methods: Collection[str], services: Sequence[Observed]) -> tuple[SuspectShare, ...]:
-    """Each service's share of time inside any of `methods`, callees included, counted once; largest first."""
+    """Return each service's share of time inside any of `methods`, callees included, counted once; largest first."""
     shares = [SuspectShare(service=one.service, share=_share(one, methods)) for one in services]
     return tuple(sorted((one for one in shares if one.share > 0), key=lambda one: (-one.share, one.service)))
 

@@ -115,7 +115,7 @@ def _of_trait(text: str) -> str:
 
 
 def without_types(text: str) -> str:
-    """The text without parts in <…>, at any depth."""
+    """Return the text without parts in <…>, at any depth."""
     kept, depth = [], 0
     for character in text:
         depth += character == "<"
@@ -126,7 +126,7 @@ def without_types(text: str) -> str:
 
 
 def same_file(first: str, second: str) -> bool:
-    """Whether two paths may belong to one file: one ends with the other, or both end with the same two parts."""
+    """Return whether two paths may belong to one file: one ends with the other, or both end with the same two parts."""
     one, other = (_path_parts(path) for path in (first, second))
     common = _common_end(one, other)
     return common > 0 and (common == min(len(one), len(other)) or common >= 2)

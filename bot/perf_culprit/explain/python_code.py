@@ -138,7 +138,7 @@ def parse_python(source: bytes) -> ast.Module:
 
 
 def function_codes(source: bytes) -> frozenset[tuple[str, object]]:
-    """The executed code of each function of the file, by qualified name; "" for code outside functions.
+    """Return the executed code of each function of the file, by qualified name; "" for code outside functions.
 
     Layout and comments are ignored. Three times as fast as `read_python`. Raises: UnreadableCodeError.
     """

@@ -49,7 +49,7 @@ def distance_score(self_shares: Sequence[float], *, fluctuation_weight: float = 
 
 
 def minimum_self_ms(trees: Iterable[CallTree], settings: RankingSettings) -> float:
-    """The given absolute limit, or 1% of the mean response time over all calls."""
+    """Return the given absolute limit, or 1% of the mean response time over all calls."""
     if settings.minimum_self_ms is not None:
         return settings.minimum_self_ms
     counted = [(tree.total_ms, tree.calls) for tree in trees]
@@ -125,7 +125,7 @@ def _uses(tree: CallTree) -> dict[str, _Use]:
 
 
 def inside_itself(methods: Sequence[str], parents: Sequence[int | None]) -> list[bool]:
-    """Whether each node has an ancestor with the same method. Depth-first with a stack, so any depth works."""
+    """Return whether each node has an ancestor with the same method. Depth-first with a stack, so any depth works."""
     children: list[list[int]] = [[] for _ in methods]
     tops: list[int] = []
     for i, parent in enumerate(parents):

@@ -43,7 +43,7 @@ class Tests:
 
 
 def basis_of(baseline: Observed, target: Observed) -> Basis:
-    """The basis of the tests. Repetitions come first, because they contain all variation between executions."""
+    """Return the basis of the tests. Repetitions come first, because they contain all variation between executions."""
     if min(baseline.repetitions, target.repetitions) > 1:
         return Basis.SAMPLES
     return Basis.COUNTS if baseline.whole and target.whole else Basis.TOTALS
@@ -339,7 +339,7 @@ FAMILIES: Final = 4
 
 
 def families_of(trees: Sequence[AlignedTree]) -> int:
-    """The number of test families that share the false discovery rate; counts of single profiles have margins."""
+    """Return how many test families share the false discovery rate; counts of single profiles have margins."""
     is_counted = any(basis_of(tree.baseline, tree.target) is Basis.COUNTS for tree in trees)
     return 1 if is_counted else FAMILIES
 

@@ -103,7 +103,7 @@ def _is_called_more(one: Searched, i: int) -> bool:
 
 
 def in_new_calls(one: Searched) -> list[bool]:
-    """Whether each node is a new callee of a method that both revisions run, or below one."""
+    """Return whether each node is a new callee of a method that both revisions run, or below one."""
     inside: list[bool] = []
     for node, judged in zip(one.tree.nodes, one.judged, strict=True):
         above = node.parent >= 0 and inside[node.parent]
@@ -116,7 +116,7 @@ def in_new_calls(one: Searched) -> list[bool]:
 
 
 def own_caller(nodes: Sequence[AlignedNode], i: int) -> int:
-    """The node itself, or the nearest ancestor that a commit of the program can have changed, if there is one."""
+    """Return the node itself, or the nearest ancestor that a commit of the program can have changed, or None."""
     place = i
     while place >= 0 and is_foreign(nodes[place]):
         place = nodes[place].parent

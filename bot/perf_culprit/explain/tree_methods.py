@@ -104,7 +104,7 @@ def _calls(nodes: Sequence[AlignedNode]) -> tuple[float, float] | None:
 
 
 def is_in_c(name: str) -> bool:
-    """Whether it is a C function of the interpreter, as cProfile names it: no commit of the program changes it."""
+    """Return whether it is a C function of the interpreter, as cProfile names it: no commit changes it."""
     return name.startswith(("<built-in ", "<method ", "<slot wrapper "))
 
 
@@ -120,7 +120,7 @@ def total_row(tree: AlignedTree) -> TestedRow:
 
 
 def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree: AlignedTree) -> TestedRow:
-    """The sum of all nodes; a side without any of them has zero time."""
+    """Return the sum of all nodes; a side without any of them has zero time."""
     sides = ([node.baseline for node in nodes], tree.baseline), ([node.target for node in nodes], tree.target)
     before, after = (
         added_up([getattr(node, amount) for node in side if node is not None], repetitions=whole.repetitions)
@@ -130,7 +130,7 @@ def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree
 
 
 def is_standard(file: str | None) -> bool:
-    """Whether it is in the language's library, which no commit changes: `copy.py`, `/usr/lib/libc.so.6`."""
+    """Return whether it is in the language's library, which no commit changes: `copy.py`, `/usr/lib/libc.so.6`."""
     if not file:
         return False
     if file.startswith("<frozen ") or _OTHERS.fullmatch(file) or _OF_C.fullmatch(file):
@@ -150,7 +150,7 @@ _LIBRARY_FILE: Final = re.compile(
 
 
 def is_foreign(node: AlignedNode) -> bool:
-    """Whether no commit of the program can have changed it: it is in C, a library, the runtime or the kernel."""
+    """Return whether no commit of the program can have changed it: it is in C, a library, the runtime or the kernel."""
     file = node.side.file
     if is_in_c(node.method) or is_standard(file) or _LIBRARY.match(node.method):
         return True
@@ -198,7 +198,7 @@ class _Shared:
 
 
 def common(trees: Sequence[AlignedTree], methods: Sequence[Sequence[TreeMethod]]) -> list[Common]:
-    """The common factor of each tree. Shares have one per service; all times share one machine."""
+    """Return the common factor of each tree. Shares have one per service; all times share one machine."""
     shared = [_shared(tree, each) for tree, each in zip(trees, methods, strict=True)]
     timed = [one for tree, one in zip(trees, shared, strict=True) if not is_relative(tree)]
     machine = _in_common(timed, is_relative=False)
@@ -333,7 +333,7 @@ def _middle_of_time(logs: Floats, times: Floats) -> float:
 
 
 def is_relative(tree: AlignedTree) -> bool:
-    """Whether amounts are shares, so that only their ratios are known."""
+    """Return whether amounts are shares, so that only their ratios are known."""
     return tree.target.unit == SHARE_UNIT
 
 
@@ -363,7 +363,7 @@ def cause_of(node: AlignedNode) -> ChangeCause | None:
 
 
 def called_more_often(caller: AlignedNode, callee: AlignedNode) -> bool:
-    """Whether one call of the caller makes more calls of the callee: then the cause is in the caller's code."""
+    """Return whether one call of the caller makes more calls of the callee: then the cause is in the caller's code."""
     sides = (caller.baseline, caller.target, callee.baseline, callee.target)
     calls = [side.calls for side in sides if side is not None and side.calls]
     if len(calls) < len(sides) or callee.gain <= 0:

@@ -25,7 +25,7 @@ def least_told(pairs: Sequence[MetricPair], suite: SuiteUnits) -> Floats:
 
 
 def smaller_than_allocation(pair: MetricPair, baseline: Side, target: Side) -> Reason | None:
-    """The reason to ignore a difference that is smaller than any allocation of an operation; otherwise None."""
+    """Return the reason to ignore a difference that is smaller than any allocation of an operation; otherwise None."""
     difference = round(abs(target.value - baseline.value), 3)
     if not is_bytes_per_operation(pair.metric.unit) or not 0 < difference < SMALLEST_ALLOCATION:
         return None

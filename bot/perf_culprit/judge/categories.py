@@ -103,7 +103,7 @@ def category_limits(metric: Metric, categories: Sequence[CategoryConfig]) -> tup
 
 
 def category_of(time_ms: float, categories: Sequence[CategoryConfig]) -> str:
-    """The first category whose upper bound is above `time_ms`; the last one if there is none."""
+    """Return the first category whose upper bound is above `time_ms`; the last one if there is none."""
     return next((one.name for one in categories if one.below is None or time_ms < one.below), categories[-1].name)
 
 

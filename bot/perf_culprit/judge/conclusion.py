@@ -30,7 +30,7 @@ CONCLUSIONS: Final = {
 
 
 def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = None) -> Conclusion:
-    """The most serious verdict, in the order of `Conclusion`.
+    """Return the most serious verdict, in the order of `Conclusion`.
 
     Untested metrics count only if nothing of their quantity was tested: equal counts do not make untested times green.
     """
@@ -50,7 +50,7 @@ def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = No
 
 
 def smallest_detectable(findings: Sequence[Finding]) -> float | None:
-    """The change that would have been seen in every unchanged metric: the largest of their detectable effects.
+    """Return the change that would have been seen in every unchanged metric: the largest of their detectable effects.
 
     Limits and votes exclude no effect of any size, so metrics judged by them do not count here.
     """

@@ -74,7 +74,7 @@ def _deviation(summary: Summary) -> float | None:
 
 
 def averaged(estimates: Sequence[ValueEstimate]) -> ValueEstimate:
-    """The mean of the runs' values; its error from their errors or from their scatter, whichever is larger."""
+    """Return the mean of the runs' values; its error from their errors or from their scatter, whichever is larger."""
     values = [entry.value for entry in estimates]
     runs = len(values)
     mean = fmean(values)

@@ -34,6 +34,6 @@ def untested(
 
 
 def relative(target: float, baseline: float) -> float | None:
-    """The change as a fraction of the baseline; None if the baseline is (nearly) zero."""
+    """Return the change as a fraction of the baseline; None if the baseline is (nearly) zero."""
     change = (target - baseline) / abs(baseline) if baseline else math.nan
     return change if math.isfinite(change) else None

@@ -57,7 +57,7 @@ class _Errors:
     freedom: Floats
 
     def distance(self, share: float) -> float:
-        """The distance that is exceeded with this probability, both sides together, under the least certain error."""
+        """Return the distance exceeded with this probability, both sides together, under the least certain error."""
         return float((special.stdtrit(self.freedom, 1 - share / 2) * np.sqrt(self.squared)).max())
 
     @property

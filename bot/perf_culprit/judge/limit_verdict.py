@@ -105,7 +105,7 @@ def _too_few_samples(evidence: Evidence) -> Reason | None:
 
 
 def surest(evidence: Evidence, policy: PolicySettings) -> float:
-    """The attainable false discovery rate: n exchangeable baseline runs cannot show less than 1 / n."""
+    """Return the attainable false discovery rate: n exchangeable baseline runs cannot show less than 1 / n."""
     runs = evidence.baseline.runs if evidence.baseline is not None else 1
     return max(policy.proven, 1 / runs)
 

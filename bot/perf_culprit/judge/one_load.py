@@ -110,7 +110,7 @@ class Loads:
 
 
 def load_as_cause(change: float | None, difference: float) -> Reason | None:
-    """The reason if a load that the baseline never saw explains a relative change of the medians, else None.
+    """Return the reason if a load that the baseline never saw explains a relative change of the medians, else None.
 
     `difference` of the loads, 0 if the load is usual. A counter follows the load partly or fully. A change in the
     opposite direction, a larger one or none at all has other causes.

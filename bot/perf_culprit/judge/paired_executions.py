@@ -43,23 +43,23 @@ def least_rounds(proven: float) -> int:
 
 
 def first_proof(proven: float) -> int:
-    """The rounds from which on a measurement that ends when it is decided can prove a change."""
+    """Return the rounds from which on a measurement that ends when it is decided can prove a change."""
     return least_rounds(proven / LOOKS)
 
 
 def planned_looks(rounds: int, *, proven: float) -> tuple[int, ...]:
-    """The rounds after which such a measurement can prove a change: by equal factors, always including the last."""
+    """Return the rounds after which such a measurement can prove a change: by equal factors, and the last."""
     first = min(first_proof(proven), rounds)
     return tuple(sorted({rounds, *(round(first * (rounds / first) ** (look / (LOOKS - 1))) for look in range(LOOKS))}))
 
 
 def minutes_in_turn(rounds: int, *, execution_s: float, build_s: float = 0.0) -> float:
-    """The minutes of these rounds, with a build and a warm-up of each side."""
+    """Return the minutes of these rounds, with a build and a warm-up of each side."""
     return (2 * build_s + (2 + 4 * rounds) * execution_s) / 60
 
 
 def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
-    """The change that these rounds of A B B A detect with the power; `noise` of an execution as a logarithm."""
+    """Return the change that these rounds of A B B A detect with the power; `noise` of an execution as a logarithm."""
     return math.expm1(
         min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST_FORESEEN))
     )
@@ -73,7 +73,7 @@ def rounds_that_show(change: float, noise: float, *, alpha: float, least: int) -
 
 
 def executions_of(pair: MetricPair) -> Executions | None:
-    """The executions of rounds in which both sides were executed; None if there is no such round.
+    """Return the executions of rounds in which both sides were executed; None if there is no such round.
 
     A benchmark without rounds is one execution, because its groups are processes of it. If any round is unknown, all
     executions count as one round: they alternated.

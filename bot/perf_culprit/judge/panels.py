@@ -161,6 +161,6 @@ def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], 
 
 
 def environment_of(run: Run) -> dict[str, str]:
-    """The components that separate its numbers from those of other machines."""
+    """Return the components that separate its numbers from those of other machines."""
     components = run.environment.components
     return {name: components[name] for name in HARDWARE_COMPONENTS if name in components}

@@ -41,7 +41,7 @@ class Planting:
         return noisy or [one.key for one in directed]
 
     def noises(self) -> dict[MetricKey, float]:
-        """The standard deviation of the logarithms of the executions' medians, by metric."""
+        """Return the standard deviation of the logarithms of the executions' medians, by metric."""
         keys = set(self.keys)
         return {
             first.key: float(np.std([np.log(median(group)) for one in (first, second) for group in _all(one)], ddof=1))

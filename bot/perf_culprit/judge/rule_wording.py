@@ -23,7 +23,7 @@ def counter_names(tables: Sequence[TablePair]) -> tuple[str, ...]:
 
 
 def violated_rules(models: Sequence[RuleModel], counter: int, names: Sequence[str]) -> list[ViolatedRule]:
-    """The counter's violated rules of all models by falling confidence change; each rule once, at its largest."""
+    """Return the counter's violated rules of all models by falling confidence change; each once, at its largest."""
     strongest: dict[tuple[tuple[str, ...], str], ViolatedRule] = {}
     for model in models:
         of_counter = model.items.counters[model.violated.rules.consequents] == model.merged[counter]

@@ -38,7 +38,7 @@ class _File:
 
 
 def blocks_of(baseline: Baseline, target: Run) -> Blocks:
-    """The blocks of all runs that are compared; a target without files of its own is one run."""
+    """Return the blocks of all runs that are compared; a target without files of its own is one run."""
     count = max(len(target.origins), 1)
     if baseline.source is BaselineSource.HISTORY:
         return Blocks(tuple(range(len(baseline.runs))), (len(baseline.runs),) * count)

@@ -57,7 +57,7 @@ def _scale(target: float, baseline: float) -> float:
 
 
 def median_error(values: Floats) -> float:
-    """The squared standard error of the median of `values` (n,), in order of time; NaN is ignored.
+    """Return the squared standard error of the median of `values` (n,), in order of time; NaN is ignored.
 
     Long series use medians of batches, which reflect the dependence of samples [Alexopoulos & Seila 1998, section 3].
     Short series are treated as independent.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run_values(benchmarks: Sequence[Benchmark]) -> tuple[float, ...] | None:
-    """The median of each run's samples; if runs state another statistic and no median, that one for all.
+    """Return the median of each run's samples; if runs state another statistic and no median, that one for all.
 
     None if runs state different ones: a mean among medians would look like a change.
     """

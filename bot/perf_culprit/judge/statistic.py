@@ -21,7 +21,7 @@ def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) 
 
 
 def unmeasurable(benchmark: Benchmark) -> float | None:
-    """The first number that is not zero and too large or small for its squared quotients; None if there is none."""
+    """Return the first number, zero excepted, that is too large or small for its squared quotients, or None."""
     summary = benchmark.summary
     numbers: tuple[float, ...] = benchmark.samples
     if summary is not None:

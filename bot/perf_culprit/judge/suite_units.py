@@ -81,7 +81,7 @@ class SuiteUnits:
 
 
 def units_of(pair: MetricPair, *, paired: bool) -> list[Unit]:
-    """The units, baseline first; empty if rounds have one side only, or if the sides state different statistics."""
+    """Return the units, baseline first; none if rounds have one side only, or the sides state different statistics."""
     if paired:
         return _executions(pair)
     statistic = common_statistic((*pair.baseline, pair.target), preferred=MEDIAN)
@@ -208,7 +208,7 @@ def _scatter(samples: Ragged, at: tuple[Integers, Integers], values: Floats) -> 
 
 
 def repeats_exactly(metric: Metric) -> bool:
-    """Whether the same code always gives the same number."""
+    """Return whether the same code always gives the same number."""
     return is_deterministic(metric.unit) or is_count(metric)
 
 

@@ -191,7 +191,7 @@ def rate(count: int, trials: int) -> Rate:
 
 
 def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
-    """The shares of `draws` in which a metric, worse by each size of PLANTED, is proven so or at least suspected."""
+    """Return the shares of `draws` in which a metric, worse by each of PLANTED, is proven so or at least suspected."""
     quiet = [
         (entry.trial, finding.key)
         for entry in judged

@@ -37,7 +37,7 @@ def milliseconds_per(unit: str) -> float | None:
 
 
 def is_per_time(unit: str) -> bool:
-    """Whether the unit is something per time, such as ops/s."""
+    """Return whether the unit is something per time, such as ops/s."""
     kind, _ = _parsed(unit)
     return "time" in kind[1:] and kind[0] != "time"
 
@@ -58,7 +58,7 @@ def is_deterministic(unit: str) -> bool:
 
 @cache
 def depends_on_machine(unit: str) -> bool:
-    """Whether another machine may give another number for the same code: times and rates, not counts and sizes."""
+    """Return whether another machine may give another number for the same code: times and rates, not counts."""
     return not is_deterministic(unit) and (is_per_time(unit) or not is_size(unit.partition("/")[0].strip()))
 
 
@@ -76,6 +76,6 @@ def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
 
 
 def least_change(unit: str) -> float:
-    """The largest possible relative fall: -1 for times, rates, counts and sizes, which are never negative."""
+    """Return the largest possible relative fall: -1 for times, rates, counts and sizes, which are never negative."""
     is_positive = milliseconds_per(unit) is not None or is_per_time(unit) or is_deterministic(unit)
     return -1.0 if is_positive else -math.inf

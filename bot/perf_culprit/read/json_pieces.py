@@ -53,7 +53,7 @@ class JsonPieces:
                 return None
 
     def takes(self, byte: bytes) -> bool:
-        """Whether `byte` comes next; if so, consume it."""
+        """Return whether `byte` comes next; if so, consume it."""
         is_next = self.peek() == byte
         self.at += is_next
         return is_next

@@ -28,13 +28,13 @@ SAFE_WIDTH: Final = 0.75
 
 
 def is_certain(standing: SearchView) -> bool:
-    """Whether a change exists at all, by the ends or by all samples."""
+    """Return whether a change exists at all, by the ends or by all samples."""
     model = standing.model
     return bool(standing.state.named) or model.log_reproduced > ODDS_20 or model.log_change > ODDS_1000
 
 
 def is_settled(standing: SearchView) -> bool:
-    """Whether, on a stable machine, all samples together show a step, at this commit, that is no machine state."""
+    """Return whether, on a stable machine, all samples together show a step here that is no machine state."""
     model, settings = standing.model, standing.state.settings
     return (
         standing.is_plain

@@ -107,7 +107,7 @@ def log_odds_of_rise(before: tuple[int, int], since: tuple[int, int]) -> float:
 
 
 def largest_missed(before: tuple[int, int], since: tuple[int, int]) -> float:
-    """The rise of the rate that is exceeded with a chance of 5%, given both counts."""
+    """Return the rise of the rate that is exceeded with a chance of 5%, given both counts."""
     low, high = (_scaled(_likelihood(*side))[0] for side in (before, since))
     weight = np.outer(low / low.sum(), high / high.sum()).ravel()
     rise = (RATES[None, :] - RATES[:, None]).ravel()

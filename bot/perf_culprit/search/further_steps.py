@@ -45,7 +45,7 @@ class Stretch:
         return OPEN <= self.probability < LEFT_OVER
 
     def decidable(self, more: int) -> bool:
-        """Whether `more` executions at each end would decide, if its change is as large as it seems."""
+        """Return whether `more` executions at each end would decide, if its change is as large as it seems."""
         if not self.samples:
             return more > 0
         sharper = float(np.sqrt((self.samples + more) / self.samples))
@@ -88,7 +88,7 @@ def _whole(standing: SearchView) -> float:
 
 
 def contradicted(standing: SearchView) -> Stretch | None:
-    """The stretch from the nearest explained commit to the first that the named steps certainly do not explain.
+    """Return the stretch from the nearest explained commit to the first that the named steps certainly do not explain.
 
     One case is the same change on another side of a merge: neither side's commits descend from the other's. Only
     computed if a single execution shows the level.
@@ -114,7 +114,7 @@ def contradicted(standing: SearchView) -> Stretch | None:
 
 
 def is_left_over(standing: SearchView) -> bool:
-    """Whether the named steps certainly leave a relevant change, wherever it is; False if the machine has modes."""
+    """Return whether the named steps certainly leave a relevant change anywhere; False if the machine has modes."""
     return standing.model.modes is None and any(stretch.probability > LEFT_OVER for stretch in stretches(standing))
 
 
@@ -128,7 +128,7 @@ def further_probability(standing: SearchView) -> float:
 
 
 def is_sought(standing: SearchView) -> bool:
-    """Whether one more step is likely, large enough to matter, and affordable."""
+    """Return whether one more step is likely, large enough to matter, and affordable."""
     model = standing.model
     if standing.exhausted or is_given_up(standing):
         return False
@@ -141,7 +141,7 @@ def is_sought(standing: SearchView) -> bool:
 
 
 def is_explained(standing: SearchView) -> bool:
-    """Whether the search for a further step has measured, and its measurements are evidence against one."""
+    """Return whether the search for a further step has measured, and its measurements are evidence against one."""
     return bool(standing.fresh_rounds) and standing.model.log_further < 0 and not is_left_over(standing)
 
 
@@ -154,7 +154,7 @@ def is_given_up(standing: SearchView, *, share: float = BUDGET_SHARE) -> bool:
 
 
 def is_small(standing: SearchView, candidate: int) -> bool:
-    """Whether a further step's own rounds, which no search chose, show that it is too small to matter."""
+    """Return whether a further step's own rounds, which no search chose, show that it is too small to matter."""
     before, after = standing.edges(candidate)
     fresh = samples_of(standing.state, standing.with_outside, standing.state.results[standing.state.since :])
     differences = (round_differences(fresh, commit, after) for commit in before)

@@ -50,13 +50,13 @@ def round_differences(samples: Samples, before: int, after: int) -> Floats:
 
 
 def mean_difference(own: Floats) -> StepSize:
-    """The mean of differences [n], with its error from their variance; infinite for a single one."""
+    """Return the mean of differences [n], with its error from their variance; infinite for a single one."""
     spread = float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else np.inf
     return StepSize(center=float(own.mean()), spread=spread, dof=max(own.size - 1, 1))
 
 
 def level_difference(standing: SearchView, low: int, high: int, *, cleaned: bool = False) -> StepSize | None:
-    """The difference from commit `low` to `high` (0..N), by all samples; None if either has none.
+    """Return the difference from commit `low` to `high` (0..N), by all samples; None if either has none.
 
     Every commit has a level of its own, so nothing is assumed about the rest of the range. Its samples only estimate
     the machine's noise and the offset of each round. If too few remain to estimate the noise, the named steps determine
@@ -77,7 +77,7 @@ def level_difference(standing: SearchView, low: int, high: int, *, cleaned: bool
 
 
 def difference(standing: SearchView, low: int, high: int) -> StepSize | None:
-    """The difference of two commits; one outside the range (below 0) has a level in the rounds of both alone."""
+    """Return the difference of two commits; one outside the range (below 0) has a level in the rounds of both alone."""
     if low >= 0:
         return level_difference(standing, low, high)
     own = round_differences(samples_of(standing.state, standing.with_outside), low, high)
@@ -85,13 +85,13 @@ def difference(standing: SearchView, low: int, high: int) -> StepSize | None:
 
 
 def step_size(standing: SearchView, candidate: int) -> StepSize | None:
-    """The size of a commit against the nearest of its parents; None if an end of the edge was not measured."""
+    """Return the size of a commit against the nearest of its parents; None if an end of the edge was not measured."""
     before, after = standing.edges(candidate)
     sizes = [size for commit in before if (size := difference(standing, commit, after)) is not None]
     return min(sizes, key=lambda size: abs(size.center), default=None)
 
 
 def named_sizes(standing: SearchView) -> tuple[StepSize, ...]:
-    """The size of each named step, in topological order; from the fit of all steps if its edge is not measurable."""
+    """Return each named step's size, in topological order; from the fit of all if its edge is not measurable."""
     fitted = sizes_of(pattern_evidence.fit(standing.model.design, standing.model.named_columns))
     return tuple(step_size(standing, step) or size for step, size in zip(standing.named, fitted, strict=True))

@@ -60,7 +60,7 @@ def place_of(
 
 
 def excludes_step(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign: int, expected: float) -> bool:
-    """Whether the ends, executed together, exclude half of a step for the worse by `expected`, in logarithms.
+    """Return whether the ends, executed together, exclude half of a step for the worse by `expected`, in logarithms.
 
     Uses Student's t over the blocks and assumes that they are independent.
     """
@@ -73,7 +73,7 @@ def excludes_step(commit_range: CommitRange, blocks: Sequence[Block], *, worse_s
 
 
 def excludes(center: float, half: float, *, expected: float) -> bool:
-    """Whether half of the expected change would have been seen, but was not; `half` is half the interval.
+    """Return whether half of the expected change would have been seen, but was not; `half` is half the interval.
 
     The half interval must be smaller than half the expected change, which is then four standard errors away. A change
     that the interval asserts is never denied, however small.

@@ -62,13 +62,13 @@ class PatternDesign:
         return np.asarray(squared / (1 + squared * self._indicator.sum(axis=0)))
 
     def products(self, a: Floats, b: Floats) -> Floats:
-        """A' V^-1 b without the level mu, for all rows of a [p, n] and b [q, n]: [lambdas, p, q]."""
+        """Return a' V^-1 b without the level mu, for all rows of a [p, n] and b [q, n]: [lambdas, p, q]."""
         ones = np.ones((1, self.samples.count))
         raw = self._raw(np.vstack([a, ones]), np.vstack([b, ones]))
         return np.asarray(raw[:, :-1, :-1] - raw[:, :-1, -1:] * raw[:, -1:, :-1] / raw[:, -1:, -1:])
 
     def paired_products(self, a: Floats) -> Floats:
-        """The diagonal of `products(a, a)`: [lambdas, p]."""
+        """Return the diagonal of `products(a, a)`: [lambdas, p]."""
         a_blocks = a @ self._indicator
         raw = (a * a) @ self.samples.weight - self._shrink @ np.square(a_blocks).T
         ones = np.ones((1, self.samples.count))

@@ -118,7 +118,7 @@ def _reproduce(standing: SearchView) -> SearchState:  # noqa: PLR0911 - a rule o
 
 
 def seems_quiet(standing: SearchView) -> bool:
-    """Whether the search may start: both ends ran once, and every execution so far lies near one of them.
+    """Return whether the search may start: both ends ran once, and every execution so far lies near one of them.
 
     The noise is only presumed until there are enough executions; if the presumption fails, the ends run again.
     """
@@ -136,12 +136,12 @@ def seems_quiet(standing: SearchView) -> bool:
 
 
 def begins_early(standing: SearchView, log_bf: float) -> bool:
-    """Whether to start: a change is likely by the ends, and by all executions."""
+    """Return whether to start: a change is likely by the ends, and by all executions."""
     return min(log_bf, standing.model.log_change) > STARTING_ODDS
 
 
 def is_premature(standing: SearchView) -> bool:
-    """Whether the search started because the machine seemed quiet or a change likely, but this no longer holds."""
+    """Return whether the search started as the machine seemed quiet or a change likely, and this no longer holds."""
     counts = standing.samples.counts(standing.reach.size + 1)
     per_end = min(counts[0], counts[-1])
     if per_end < QUIET_ANALYSIS:

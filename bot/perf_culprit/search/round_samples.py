@@ -75,7 +75,7 @@ def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequen
 
 
 def orientation(state: SearchState) -> int:
-    """The sign of the change searched in the metric: for worse, for better, or the one that the ends' means show.
+    """Return the sign of the change searched in the metric: for worse, for better, or what the ends' means show.
 
     Means of two modes may mislead: if either direction is searched, both are weighed before the search (`phases`).
     """

@@ -84,7 +84,7 @@ def _is_doubtful(standing: SearchView) -> bool:
 
 
 def visible_effect(standing: SearchView) -> float | None:
-    """The relative change whose log BF would have reached 3 with the present executions of the ends.
+    """Return the relative change whose log BF would have reached 3 with the present executions of the ends.
 
     Uses the plain form: a learned shape may detect less than it seems to.
     """
@@ -102,13 +102,13 @@ def visible_effect(standing: SearchView) -> float | None:
 
 
 def end_to_end(standing: SearchView) -> StepSize:
-    """The change from good to bad in the direction searched."""
+    """Return the change from good to bad in the direction searched."""
     (size,) = sizes_of(standing.model.step)
     return size
 
 
 def excludes_expected(standing: SearchView) -> bool:
-    """Whether the expected change would have been seen at the ends by now, but was not."""
+    """Return whether the expected change would have been seen at the ends by now, but was not."""
     settings = standing.state.settings
     counts = standing.samples.counts(standing.reach.size + 1)
     if settings.expected_change is None or min(counts[0], counts[-1]) < REFUTING_ANALYSIS:

@@ -261,7 +261,7 @@ class SearchView:
         return self.reach.descendant_sums(np.where(self.usable, bits, 0).astype(np.uint64))
 
     def group_of(self, candidate: int) -> Integers:
-        """The candidates inseparable from this one, including itself; without those of zero prior."""
+        """Return the candidates inseparable from this one, including itself; without those of zero prior."""
         if self.usable.all():
             return np.array([candidate])
         same = np.flatnonzero((self.groups == self.groups[candidate]) & ((self.prior > 0) | (self.groups.size == 1)))

@@ -87,7 +87,7 @@ def violations(ordered: Floats, limits: ControlLimits) -> Violations:
 
 
 def expected_share(kind: str) -> float:
-    """The share of the baseline's own samples outside one of its limits: 5% for 5/95, normal theory for 3sd."""
+    """Return the share of the baseline's own samples outside one of its limits: 5% for 5/95, normal theory for 3sd."""
     return float(special.ndtr(-3)) if kind == THREE_DEVIATIONS else PERCENTILES[kind][0] / 100
 
 
@@ -174,7 +174,7 @@ def threshold(left_out: Sequence[Sequence[Violations]]) -> float:
 
 
 def excesses(left_out: Sequence[Sequence[Violations]]) -> Floats:
-    """How far each part of a baseline run would be out of control as the target: shape (parts,).
+    """Return how far each part of a baseline run would be out of control as the target: shape (parts,).
 
     Its violation ratio minus the largest of the other runs; positive for parts of at most one run. If runs are
     exchangeable, this is the chance distribution of a target's own excess over the threshold.
@@ -187,7 +187,7 @@ def excesses(left_out: Sequence[Sequence[Violations]]) -> Floats:
 
 
 def chance_of_excess(excess: Floats, *, of_baseline: Floats) -> Floats:
-    """How often a baseline run of any metric exceeds its limit by at least `excess` (m,), as p-values (m,).
+    """Return how often a baseline run of any metric exceeds its limit by at least `excess` (m,), as p-values (m,).
 
     (1 + number of `of_baseline` >= excess) / (1 + their number): the empirical p-value of a pooled null distribution
     [Phipson & Smyth 2010]. Assumes that unchanged metrics have excesses of the same distribution.
@@ -198,7 +198,7 @@ def chance_of_excess(excess: Floats, *, of_baseline: Floats) -> Floats:
 
 
 def shifted_ratios(ordered: Floats, limits: ControlLimits, shifts: Floats) -> Floats:
-    """The violation ratio of `ordered` (n,), sorted, with all its samples raised by each of `shifts` (k,): (k,)."""
+    """Return the violation ratio of sorted `ordered` (n,), with its samples raised by each of `shifts` (k,): (k,)."""
     below = np.searchsorted(ordered, limits.lower - shifts, side="left")
     above = len(ordered) - np.searchsorted(ordered, limits.upper - shifts, side="right")
     return np.asarray((below + above) / len(ordered), dtype=np.float64)

@@ -33,7 +33,7 @@ def common_window(spans: Sequence[tuple[float, float]], *, warm_up: float, cool_
 
 
 def interval_medians(times_s: Floats, values: Floats, *, edges_s: Floats) -> Floats:
-    """Median of each counter in each interval [edge, next edge), the last closed: shape (len(edges) - 1, m).
+    """Return the median of each counter in each interval [edge, next edge), the last closed: shape (len(edges) - 1, m).
 
     `times_s` (n,) increasing, `values` (n, m), `edges_s` increasing. Values that are not finite or too large to
     calculate with are missing and do not count. NaN where an interval has no value. Medians tolerate clocks that differ

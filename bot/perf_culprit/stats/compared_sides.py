@@ -34,7 +34,7 @@ class ComparedSides:
 
 
 def any_kind(shifts: list[JudgedShift]) -> JudgedShift | None:
-    """The least likely shift of several kinds, corrected for their number and for the shift's part of the budget."""
+    """Return the least likely shift of several kinds, corrected for their number and the shift's part of the budget."""
     if not shifts:
         return None
     least = min(shifts, key=lambda shift: shift.rate)
@@ -42,5 +42,5 @@ def any_kind(shifts: list[JudgedShift]) -> JudgedShift | None:
 
 
 def of_benchmarks(*, is_shift_told: bool) -> float:
-    """The benchmarks' part of the budget: all of it where no shift is judged."""
+    """Return the benchmarks' part of the budget: all of it where no shift is judged."""
     return OF_BENCHMARKS if is_shift_told else 1.0

@@ -55,7 +55,7 @@ def equal_width_scale(values: Floats) -> LevelScale:
 
 
 def to_levels(values: Floats, scale: LevelScale) -> LevelTable:
-    """The level of each value, shape (n, m); ABSENT where it is not finite or the counter has no scale."""
+    """Return the level of each value, shape (n, m); ABSENT where it is not finite or the counter has no scale."""
     with np.errstate(over="ignore", invalid="ignore"):
         span = scale.high - scale.low
     finite = np.isfinite(values) & np.isfinite(span)

@@ -94,7 +94,7 @@ class SuiteTail:
         return cls(others=others, worth=worth if len(others) else 0.0, learned_at=at, power=power)
 
     def corrected(self, tails: Floats) -> Floats:
-        """The share of a benchmark's unchanged comparisons with such a tail."""
+        """Return the share of a benchmark's unchanged comparisons with such a tail."""
         share = np.searchsorted(self.others, tails * (1 + 1e-9), side="right") / max(len(self.others), 1)
         beyond = np.maximum(np.maximum(tails, 1e-300) ** self.power - tails, 0)
         share = np.where(tails < self.learned_at, np.maximum(share, beyond), share)
@@ -102,11 +102,11 @@ class SuiteTail:
         return corrected
 
     def critical(self, share: float) -> float:
-        """The tail that is corrected to `share`."""
+        """Return the tail that is corrected to `share`."""
         return float(largest_where(lambda tails: self.corrected(tails) <= share, 1, -690.0, 0.0)[0])
 
 
 def how_often(others: Floats) -> Floats:
-    """How often a side jumps, where one has a single block and one `others`; few blocks leave more open."""
+    """Return how often a side jumps, where one has a single block and one `others`; few blocks leave more open."""
     often: Floats = (1 + STAYS ** np.maximum(others - 1.0, 0)) * (1 + 1 / np.maximum(others, 1.0))
     return often

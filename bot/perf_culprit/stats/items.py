@@ -34,7 +34,7 @@ class Items:
         return int(item - self.starts[self.counters[item]])
 
     def counts(self, levels: LevelTable) -> Integers:
-        """The number of instants at which each item holds; `levels` (n, m)."""
+        """Return the number of instants at which each item holds; `levels` (n, m)."""
         present = levels != ABSENT
         return np.bincount((levels + self.starts)[present], minlength=self.total)
 

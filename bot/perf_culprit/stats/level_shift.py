@@ -71,7 +71,7 @@ def _factor(level: float, usual: float) -> float:
 
 
 def nearer(values: npt.ArrayLike, *, to: float, than: float) -> Booleans:
-    """Whether each value is nearer to `to` than to `than`; compared by ratio where both levels are positive."""
+    """Return whether each value is nearer to `to` than to `than`; compared by ratio where both levels are positive."""
     given = np.asarray(values, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         if to > 0 and than > 0:

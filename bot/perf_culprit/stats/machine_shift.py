@@ -47,7 +47,7 @@ class Shared:
 
 
 def shared_shift(x: Floats, kind: Integers, follows_machine: Booleans) -> Shared:
-    """The shift in each block, by values (B, K) without their own level; NaN where missing.
+    """Return the shift in each block, by values (B, K) without their own level; NaN where missing.
 
     Quiet benchmarks count for more: ten that vary by 1% find the shift that ten of 30% hide.
     """
@@ -89,7 +89,7 @@ def _median_of_others(values: Floats, weight: Floats) -> tuple[Floats, float]:
 
 
 def middle(x: Floats, *, axis: int) -> Floats:
-    """The median of the values that exist; 0 if there are none."""
+    """Return the median of the values that exist; 0 if there are none."""
     ordered = np.sort(x, axis=axis)  # NaN last
     count = np.isfinite(x).sum(axis=axis, keepdims=True)
     ends = [np.take_along_axis(ordered, np.maximum(at, 0), axis=axis) for at in ((count - 1) // 2, count // 2)]

@@ -8,7 +8,7 @@ from perf_culprit.arrays import Booleans, Floats
 
 
 def bagging_threshold(models: int) -> float:
-    """The largest share of votes below one half: larger shares are reported [F11, 6.1.4.1]."""
+    """Return the largest share of votes below one half: larger shares are reported [F11, 6.1.4.1]."""
     return max((models + 1) // 2 - 1, 0) / max(models, 1)
 
 

@@ -60,7 +60,7 @@ def steadied(variance: Floats, freedom: Floats, *, prior: Floats | float, prior_
 
 
 def effective_number(residuals: Floats, freedom: Floats) -> float:
-    """Number of independent rows that the rows of `residuals` are worth: 1 / mean adjusted squared correlation.
+    """Return how many independent rows the rows of `residuals` are worth: 1 / mean adjusted squared correlation.
 
     `residuals` (m, k): deviations of the k runs from the row's mean, 0 where a run is missing; `freedom` (m,). A run
     shared by all benchmarks (a slow machine) correlates the rows; then hundreds are worth a few. The squared

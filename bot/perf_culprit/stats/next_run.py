@@ -7,7 +7,7 @@ from perf_culprit.arrays import Floats
 
 
 def prediction_limits(values: Floats, *, alpha: float) -> tuple[Floats, Floats]:
-    """Lowest and highest value expected of one more run, shapes (m,), from those of n runs, shape (n, m).
+    """Return the lowest and highest value expected of one more run, shapes (m,), from those of n runs, shape (n, m).
 
     Student's mean ± t * s * sqrt(1 + 1 / n): one more normal value falls outside with probability `alpha`. NaN values
     are ignored. Infinite, so that nothing is excluded, where fewer than two values remain. Assumes independent runs.

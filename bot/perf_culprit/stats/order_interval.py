@@ -63,7 +63,7 @@ def interval_ranks(sizes: Integers) -> tuple[Integers, Integers]:
 
 
 def median_estimate(samples: Ragged) -> MedianEstimate:
-    """Median and standard error of each row: SE = (Y_U - Y_(L+1)) / 2 with U - L - 1 degrees of freedom [Olive 2005].
+    """Return each row's median and standard error: SE = (Y_U - Y_(L+1)) / 2, U - L - 1 degrees of freedom [Olive 2005].
 
     Y are the sorted samples, counted from 1. Assumes independent samples of one distribution that has a density at its
     median. The error may be zero where samples are tied at the median. Every row needs two samples.
@@ -80,7 +80,7 @@ def median_estimate(samples: Ragged) -> MedianEstimate:
 
 
 def mean_estimate(samples: Ragged) -> MedianEstimate:
-    """The mean of each row instead of the median, with its standard error: the comparison that [B17] makes."""
+    """Return the mean of each row instead of the median, with its standard error: the comparison that [B17] makes."""
     sizes, moments = samples.sizes.astype(np.float64), samples.moments()
     return MedianEstimate(samples.means(), np.sqrt(moments.variance / sizes), sizes - 1)
 
@@ -102,7 +102,7 @@ def median_deviation(target: MedianEstimate, baseline: MedianEstimate, *, level:
 
 
 def intervals_overlap(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Booleans:
-    """Whether two intervals, each given as its lower and upper bounds (m,), share a point."""
+    """Return whether two intervals, each given as its lower and upper bounds (m,), share a point."""
     return np.asarray((first[0] <= second[1]) & (second[0] <= first[1]))
 
 
@@ -134,7 +134,7 @@ def median_test(target: Ragged, baseline: Ragged) -> Floats:
 
 
 def resolution(samples: Ragged) -> Floats:
-    """Smallest distance between different samples of a row, shape (m,); 0 where all are equal."""
+    """Return the smallest distance between different samples of a row, shape (m,); 0 where all are equal."""
     ordered = samples.ordered().values
     steps = np.diff(ordered, append=np.inf)
     steps[np.cumsum(samples.sizes) - 1] = np.inf

@@ -15,7 +15,7 @@ MOST_REPETITIONS_ADVISED = 100_000
 # Most metrics of a suite share their degrees of freedom, and the inverse is slow.
 @lru_cache(maxsize=1024)
 def noncentrality(degrees_of_freedom: float, *, alpha: float) -> float:
-    """Number of standard errors that a change needs for a two-sided t test at `alpha` to find it with the POWER.
+    """Return how many standard errors a change needs for a two-sided t test at `alpha` to find it with the POWER.
 
     The non-centrality parameter of the t statistic whose POWER upper part lies beyond the critical value. Beyond 10,000
     degrees of freedom the normal distribution's, which agrees to three digits.
@@ -29,7 +29,7 @@ def noncentrality(degrees_of_freedom: float, *, alpha: float) -> float:
 
 
 def repetitions_for_half_width(coefficient_of_variation: float, *, half_width: float, level: float) -> int:
-    """Number of samples at which the mean's confidence interval is ± `half_width` of the mean [H13, section 3]."""
+    """Return how many samples give a confidence interval of ± `half_width` of the mean [H13, section 3]."""
     count = 2.0
     for _ in range(20):  # converges in a few steps: the quantile hardly changes with the count
         critical = float(special.stdtrit(max(count - 1, 1), 0.5 + level / 2))

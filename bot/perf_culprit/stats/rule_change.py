@@ -63,7 +63,7 @@ def premise_bits(rules: Rules, bits: HeldBits, items: Items) -> Bits:
 
 
 def conditional_moments(held: Bits, values: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column at the instants of its bits: shapes (r,), NaN where there are none.
+    """Return each column's mean and standard deviation at the instants of its bits: shapes (r,), NaN without any.
 
     `held` (r, words), `values` (n, r), known at these instants.
     """
@@ -81,7 +81,7 @@ NEARLY = 0.9
 
 
 def rounds_of_blame(premises: Integers, consequents: Integers, broken: Booleans, *, moved: Booleans) -> Integers:
-    """The round in which each of m counters is blamed, shape (m,); NEVER if it is not.
+    """Return the round in which each of m counters is blamed, shape (m,); NEVER if it is not.
 
     The input is all rules whose premise holds somewhere in the target. `premises` (r, l) are counters padded with
     ABSENT, `consequents` and `broken` are (r,). `moved` (m,): the counter's own levels changed.

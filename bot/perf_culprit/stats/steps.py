@@ -86,7 +86,7 @@ class LeastEffect:
     logarithmic: bool = True
 
     def reached(self, before: npt.ArrayLike, after: npt.ArrayLike) -> Booleans:
-        """Whether levels, of one shape, differ enough; the same for a fall and a rise between two levels."""
+        """Return whether levels, of one shape, differ enough; the same for a fall and a rise between two levels."""
         low, high = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
         least = np.log1p(self.share) if self.logarithmic else self.share * np.minimum(np.abs(low), np.abs(high))
         return np.asarray(reaches(high - low, np.asarray(least) * (1 - ROUNDING) - ROUNDING * (self.share > 0)))
@@ -96,7 +96,7 @@ ANY_EFFECT: Final = LeastEffect()
 
 
 def counts(before: float, after: float, share: float) -> bool:
-    """Whether the reported medians differ by at least `share` of the first; from zero, any difference counts."""
+    """Return whether the reported medians differ by at least `share` of the first; from zero, any difference counts."""
     return after != before and reaches(after - before, share * abs(before) * (1 - ROUNDING))
 
 
@@ -177,7 +177,7 @@ def _candidates(values: Floats, least_effect: LeastEffect) -> list[int]:
 
 
 def without_short_ends(series: Floats) -> slice:
-    """The part of finite values, shape (n,), between short levels at its ends: these would hide a step next to them.
+    """Return the part of finite values (n,) between short levels at its ends: these would hide a step next to them.
 
     An end is a short level if a clear step within seven values of it explains them better than one after eight.
     """
@@ -235,7 +235,7 @@ def separation(left: Floats, right: Floats) -> Floats:
 
 
 def first_changed(values: Floats, *, low: int, high: int, around: range, fewest_beside: int = 4) -> int | None:
-    """The split of values[low:high] into two levels with the least squared error, among the indices in `around`.
+    """Return the split of values[low:high] into two levels with the least squared error, among the indices in `around`.
 
     Use unclipped values: clipping blurs the edge. None where `around` leaves no split with enough values on each side,
     by default more than an outlier.
@@ -250,7 +250,7 @@ def first_changed(values: Floats, *, low: int, high: int, around: range, fewest_
 
 
 def is_drift(values: Floats) -> bool:
-    """Whether one ramp between two levels explains values, shape (n,), clearly better than one step.
+    """Return whether one ramp between two levels explains values, shape (n,), clearly better than one step.
 
     Least squares over all steps and all ramps of at least two levels' length, on a grid. "Clearly" is n ln(RSS step /
     RSS ramp) > 2 ln n, twice the penalty for the ramp's second end [Schwarz 1978]. Otherwise it is a step.
@@ -319,7 +319,7 @@ class _Runs:
         return [0, *segment_splits(clipped, least_effect), len(clipped)]
 
     def step(self, low: int, split: int, high: int, *, least: float, around: int) -> ChangePoint | None:
-        """The step from level [low, split) to [split, high), if it counts; its index is searched `around` the split."""
+        """Return the step from level [low, split) to [split, high), if it counts; its index is `around` the split."""
         start, end = max(low, split - BESIDE), min(high, split + BESIDE)
         reached = float(strength(self.clipped, split, low=low, high=high))
         if reached < least and is_drift(self.clipped[max(split - FAR, 0) : split + FAR]):
@@ -439,7 +439,7 @@ def _newest_step(given: Floats, minimum_effect: float) -> tuple[int, ChangePoint
 
 
 def is_quiet(series: Floats) -> Booleans:
-    """Whether the newest values of series, shape (..., n), overlap those before them: then they hold no new level."""
+    """Return whether the newest values of series (..., n) overlap those before them: then they hold no new level."""
     older, newest = series[..., :-NEWEST], series[..., -NEWEST:]
     return np.asarray(separation(older[..., -NEAR:], newest) < WORTH_A_LOOK)
 
@@ -461,7 +461,7 @@ PLACE_MARGIN: Final = 1.15
 
 
 def detectable_step(series: Floats, *, minimum_effect: float, online: bool = False) -> Detectable | None:
-    """Smallest detectable step in unchanged finite values, shape (n,); None if not even x 1,000 would be seen.
+    """Return the smallest detectable step in unchanged finite values (n,); None if not even x 1,000 would be seen.
 
     Steps are planted into these values and judged by the rule; `online`: once they are `NEWEST` runs old.
     """

@@ -40,7 +40,7 @@ class SuitePrior:
 
 
 def suite_prior(variances: Floats, freedom: float) -> SuitePrior:
-    """The prior of variances (m,), m >= 1, each estimated with `freedom`.
+    """Return the prior of variances (m,), m >= 1, each estimated with `freedom`.
 
     Smyth, Linear models and empirical Bayes methods (2004), with quantiles instead of moments. Tenths and
     quarters tell the spread. So a fifth of the suite with another noise counts, and one wild benchmark does not.

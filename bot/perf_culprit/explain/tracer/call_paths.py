@@ -104,7 +104,7 @@ PLAIN_C_TYPES: Final = (
 
 
 def c_method(function: object) -> TracedMethod | None:
-    """The called object as a method if it is not Python code; None for Python functions.
+    """Return the called object as a method if it is not Python code; None for Python functions.
 
     Attributes are read only from objects that the interpreter made: other objects may compute them.
     """
@@ -169,7 +169,7 @@ class Tree:
         return len(self.nodes) - 1
 
     def find(self, methods: Iterable[TracedMethod]) -> int | None:
-        """The node of a path from the outermost to the innermost method; None if the full pass never recorded it."""
+        """Return the node of a path, outermost method first; None if the full pass never recorded it."""
         node = OUTSIDE
         for method in methods:
             step = self._steps.get((node, method))
@@ -205,14 +205,14 @@ class Tree:
         return places
 
     def rows(self) -> list[list[Any]]:
-        """The nodes as JSON-compatible rows."""
+        """Return the nodes as JSON-compatible rows."""
         return [
             [*node.method, node.parent, node.calls, node.is_transparent, node.is_benchmark, sorted(node.returns_to)]
             for node in self.nodes
         ]
 
     def starts(self, at: str | None) -> list[int]:
-        """The start nodes of a trace: calls of `at`, otherwise functions timed by benchmark tools, otherwise all roots.
+        """Return the start nodes of a trace: calls of `at`, else functions timed by benchmark tools, else all roots.
 
         Imports and set-up are next to or above them.
         """
@@ -253,14 +253,14 @@ current_frame = sys._getframe  # noqa: SLF001 - the interpreter's only way to a 
 
 
 def node_of(frame: FrameType, tree: Tree, scope: TracedScope) -> int | None:
-    """The frame's node; None if the full pass recorded no such path, or the frame is inside a library."""
+    """Return the frame's node; None if the full pass recorded no such path, or the frame is inside a library."""
     if scope.of(frame.f_code)[1] is not Kind.FOLLOWED and not is_leaf(outer(frame, scope), scope):
         return None
     return tree.find(path_of(frame, scope))
 
 
 def path_of(frame: FrameType, scope: TracedScope) -> list[TracedMethod]:
-    """The methods with nodes, from the outermost to the frame's own or its nearest caller's."""
+    """Return the methods with nodes, from the outermost to the frame's own or its nearest caller's."""
     path: list[TracedMethod] = []
     at: FrameType | None = frame
     while at is not None:
@@ -276,7 +276,7 @@ def path_of(frame: FrameType, scope: TracedScope) -> list[TracedMethod]:
 
 
 def outer(frame: FrameType, scope: TracedScope) -> FrameType | None:
-    """The calling frame, without hooks between the two."""
+    """Return the calling frame, without hooks between the two."""
     caller = frame.f_back
     while caller is not None and scope.of(caller.f_code)[1] is Kind.HOOK:
         caller = caller.f_back
@@ -284,7 +284,7 @@ def outer(frame: FrameType, scope: TracedScope) -> FrameType | None:
 
 
 def is_leaf(caller: FrameType | None, scope: TracedScope) -> bool:
-    """Whether library code called by this frame is a node, because the frame is the user's code."""
+    """Return whether library code called by this frame is a node, because the frame is the user's code."""
     return caller is not None and scope.of(caller.f_code)[1] is Kind.FOLLOWED
 
 

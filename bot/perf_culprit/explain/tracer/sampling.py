@@ -77,7 +77,7 @@ def _stop() -> None:
 
 
 def sampled_nodes(tree: Tree, repetitions: Sequence[Mapping[int, float]], *, at: str | None) -> tuple[TimedNode, ...]:
-    """The nodes of the trace, which starts at `tree.starts(at)`. `repetitions`: own ns by node."""
+    """Return the nodes of the trace, which starts at `tree.starts(at)`. `repetitions`: own ns by node."""
     own = {i: tuple(one.get(i, 0.0) / 1e6 for one in repetitions) for i in range(len(tree.nodes))}
     elapsed = dict(own)
     for i in range(len(tree.nodes) - 1, -1, -1):

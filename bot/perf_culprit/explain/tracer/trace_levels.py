@@ -194,7 +194,7 @@ class TimedNode:
 
 
 def methods_inside(tree: Tree, children: Sequence[Sequence[int]], index: int) -> frozenset[TracedMethod]:
-    """All methods that run during the node, including itself only if it is called again from below."""
+    """Return all methods that run during the node, including itself only if it is called again from below."""
     seen: set[int] = set()
     inside: set[TracedMethod] = set()
     waiting = [index]
@@ -210,7 +210,7 @@ def methods_inside(tree: Tree, children: Sequence[Sequence[int]], index: int) ->
 
 
 def instrumented(tree: Tree, index: int) -> TracedMethod | None:
-    """The method that gets hooks when the node is timed: for a C function, its caller."""
+    """Return the method that gets hooks when the node is timed: for a C function, its caller."""
     node = tree.nodes[index]
     if not node.method.is_c:
         return node.method
@@ -301,7 +301,7 @@ def _timed(tree: Tree, children: Sequence[Sequence[int]], rows: Rows) -> tuple[T
 def timed_nodes(
     tree: Tree, chosen: Iterable[int], elapsed: Rows, own: Rows, *, are_counted: bool
 ) -> tuple[TimedNode, ...]:
-    """The chosen nodes in order; those without a chosen parent are roots."""
+    """Return the chosen nodes in order; those without a chosen parent are roots."""
     names = method_names(tree)
     # A parent is created before its callees, so its index is smaller.
     places = {index: place for place, index in enumerate(sorted(chosen))}

@@ -67,7 +67,7 @@ def encode_trace(trace: CallTrace) -> bytes:
 
 
 def descended_paths(profiles: "Iterable[Profile]") -> frozenset[Path]:
-    """The paths whose callees these profiles contain: another revision's trace then descends there, too."""
+    """Return the paths whose callees these profiles contain: another revision's trace then descends there, too."""
     descended: set[Path] = set()
     for profile in profiles:
         paths: list[Path] = []

@@ -83,7 +83,7 @@ def _lost(processes: Sequence[StartedProcess]) -> TraceError:
 
 
 def programs_of(execute: Callable[[], object]) -> list[str]:
-    """The names of the programs that a command starts, directly or not."""
+    """Return the names of the programs that a command starts, directly or not."""
     return sorted({os.path.basename(one.command[0]) for one in _watched(execute) if one.command})
 
 
@@ -289,7 +289,7 @@ def executed_functions(
 
 
 def methods_of_tests(execute: Execute, *, root: Path, python_path: str = "") -> dict[str, tuple[str, ...]]:
-    """The methods of one execution by pytest's test that ran them. Raises as `executed_functions`."""
+    """Return the methods of one execution by pytest's test that ran them. Raises as `executed_functions`."""
     methods: dict[str, dict[str, None]] = {}
     for _, _, method, test in _listed(execute, root=root, python_path=python_path, is_watched=False):
         if test:

@@ -261,7 +261,7 @@ def _nothing_usable(names: Sequence[str], first: Stretch | Lines, part: Part) ->
 
 
 def can_be_limited() -> bool:
-    """Whether this thread receives alarms: only a process's main thread does."""
+    """Return whether this thread receives alarms: only a process's main thread does."""
     return threading.current_thread() is threading.main_thread()
 
 

@@ -85,7 +85,7 @@ class ProfileFile:
         return self._decoder().decode(self.head).lstrip("\ufeff \t\r\n")
 
     def begins(self, opening: str, *words: str) -> bool:
-        """Whether the content begins with `opening` and its beginning contains all the words."""
+        """Return whether the content begins with `opening` and its beginning contains all the words."""
         text = self.beginning
         return text.startswith(opening) and all(word in text for word in words)
 

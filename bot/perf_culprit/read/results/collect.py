@@ -215,7 +215,7 @@ def collect(
 
 
 def repeats_by_clock(path: str, reading: Reading = AS_IT_IS) -> bool:
-    """Whether a tool wrote this file that repeats its work until a time has passed."""
+    """Return whether a tool wrote this file that repeats its work until a time has passed."""
     heard: list[FileRead] = []
     try:
         collect([path], reading, tell=heard.extend)

@@ -149,7 +149,7 @@ class JsonValue:
 
 
 def are_objects(value: Any, *names: str) -> bool:
-    """Whether `value` is a list of one or more objects that all have members of these names; for `matches`."""
+    """Return whether `value` is a list of one or more objects that all have members of these names; for `matches`."""
     needed = set(names)
     return isinstance(value, list) and bool(value) and all(isinstance(e, dict) and e.keys() >= needed for e in value)
 

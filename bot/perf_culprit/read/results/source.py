@@ -240,7 +240,7 @@ def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source
 
 
 def has_root(source: Source, roots: tuple[str, ...]) -> bool:
-    """Whether one of `roots`, such as "<Catch2TestRun", is near the beginning. Cheap; never raises."""
+    """Return whether one of `roots`, such as "<Catch2TestRun", is near the beginning. Cheap; never raises."""
     head = source.text_or_empty()[:XML_HEAD_CHARACTERS]
     return head.lstrip().startswith("<") and any(root in head for root in roots)
 
