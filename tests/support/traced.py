@@ -14,11 +14,11 @@ SCRIPT = """
 import sys
 sys.path[:0] = [{support!r}, {root!r}]
 import traced_programs
-from perf_culprit.explain.tracer.call_paths import Scope
+from perf_culprit.explain.tracer.call_paths import TracedScope
 from perf_culprit.explain.tracer.trace_profile import encode_trace
 from perf_culprit.explain.tracer.session import run_trace
 trace = run_trace(
-    getattr(traced_programs, sys.argv[1]), repetitions=3, scope=Scope({support!r}), service="s", minimum_share=0.0
+    getattr(traced_programs, sys.argv[1]), repetitions=3, scope=TracedScope({support!r}), service="s", minimum_share=0.0
 )
 sys.stdout.buffer.write(encode_trace(trace))
 """

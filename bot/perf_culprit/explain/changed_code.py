@@ -11,8 +11,6 @@ from msgspec import structs
 
 from perf_culprit import git
 from perf_culprit.explain.python_code import (
-    MAX_FILE_BYTES,
-    MOST_SOURCE_FILES,
     CodeScope,
     MissingGrammarError,
     UnreadableCodeError,
@@ -24,6 +22,7 @@ from perf_culprit.explain.python_code import (
 from perf_culprit.explain.syntax_tree import GRAMMARS, read_with_grammar
 from perf_culprit.model.bisection import ExecutedCode
 from perf_culprit.model.call_tree import ChangeKind, LineRange, Scope, Touched, TouchedFunction, UnresolvedFile
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Caveat, because
 
 # Classify a file by its path: whether it runs, and whether it affects the build.
@@ -46,7 +45,6 @@ _BUILD_NAMES: Final = re.compile(
     r"|configure(\.ac)?|dockerfile.*|build(\.bazel)?|module\.bazel|conanfile\.(txt|py)|vcpkg\.json|\.gitmodules"
     r"|rust-toolchain(\.toml)?|\.(python|node|ruby)-version|environment\.ya?ml|uv\.lock"
 )
-LONGEST_FUNCTION_NAME: Final = 255
 
 
 def changes_build(path: str) -> bool:
@@ -69,7 +67,7 @@ def is_document_or_test(path: str) -> bool:
 
 
 def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1].lower()[:LONGEST_FUNCTION_NAME]
+    return path.rsplit("/", 1)[-1].lower()[: FILE_LIMITS.file_name_characters]
 
 
 # Compare two revisions of code in scopes: functions that were added, changed, deleted, moved or only tidied.
@@ -177,9 +175,7 @@ def _touched(change: _Change, origin: tuple[str, CodeScope] | None) -> TouchedFu
 
 # The functions touched by a commit, or by all commits between two revisions.
 
-MOST_LINE_DIFFS: Final = 200  # each takes one git call
 PYTHON_SUFFIXES: Final = frozenset({".py", ".pyi", ".pyw"})
-LONGEST_LINE_BYTES: Final = 20_000
 
 
 def touched_by_commit(repository: Path, commit: str) -> Touched:
@@ -196,9 +192,9 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
     """
     changes = git.file_changes(repository, base, head)
     notes = []
-    if len(changes) > MOST_SOURCE_FILES:
-        notes.append(because(Caveat.FILES_LEFT, count=len(changes), limit=MOST_SOURCE_FILES))
-        changes = changes[:MOST_SOURCE_FILES]
+    if len(changes) > FILE_LIMITS.source_files:
+        notes.append(because(Caveat.FILES_LEFT, count=len(changes), limit=FILE_LIMITS.source_files))
+        changes = changes[: FILE_LIMITS.source_files]
     readable = [one for one in changes if _is_file(one) and _has_reader(one.path)]
     blobs = (blob for change in readable for blob in (change.old_blob, change.blob) if blob is not None)
     sources = read_within(repository, {blob: blob for blob in blobs})
@@ -234,7 +230,7 @@ def _with_changed_lines(
     blobs = {change.path: (change.old_blob, change.blob) for change in changes if change.old_blob and change.blob}
     asked = [one.path for one in functions if one.kind is ChangeKind.CHANGED and one.path in blobs]
     ranges: dict[str, tuple[tuple[int, int], ...]] = {}
-    for path in list(dict.fromkeys(asked))[:MOST_LINE_DIFFS]:
+    for path in list(dict.fromkeys(asked))[: FILE_LIMITS.line_diffs]:
         old, new = blobs[path]
         ranges[path] = git.changed_lines(repository, str(old), str(new))
     return tuple(
@@ -263,7 +259,7 @@ def _scopes(change: git.FileChange, sources: Mapping[str, bytes]) -> FileScopes:
         if blob is None:
             return ()
         if blob not in sources:
-            raise UnreadableCodeError(f"is larger than {MAX_FILE_BYTES >> 20} MiB, or too much else is")
+            raise UnreadableCodeError(f"is larger than {FILE_LIMITS.source_bytes >> 20} MiB, or too much else is")
         return _read(path, sources[blob])
 
     return FileScopes(
@@ -283,7 +279,7 @@ def _read(path: str, source: bytes) -> tuple[CodeScope, ...]:
     """Read the code of a file in scopes, by its suffix. Raises: UnreadableCodeError, with the reason."""
     if b"\0" in source[:8_000]:
         raise UnreadableCodeError("is binary")
-    if max(map(len, source.split(b"\n"))) > LONGEST_LINE_BYTES:
+    if max(map(len, source.split(b"\n"))) > FILE_LIMITS.source_line_bytes:
         raise UnreadableCodeError("has lines that no person wrote: it is generated or minified")
     suffix = PurePosixPath(path).suffix.lower()
     return read_python(source) if suffix in PYTHON_SUFFIXES else read_with_grammar(source, GRAMMARS[suffix])
@@ -293,7 +289,7 @@ def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[Un
     asked, files = 0, []
     for change in changes:
         lines: tuple[LineRange, ...] = ()
-        if change.blob and change.old_blob and _is_file(change) and asked < MOST_LINE_DIFFS:
+        if change.blob and change.old_blob and _is_file(change) and asked < FILE_LIMITS.line_diffs:
             asked += 1
             ranges = git.changed_lines(repository, change.old_blob, change.blob)
             lines = tuple(LineRange(first, last) for first, last in ranges)

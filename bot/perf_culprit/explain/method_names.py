@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from perf_culprit.model.call_tree import Caller, Certainty, MethodMatch, Scope, Touched, TouchedFunction
+from perf_culprit.model.file_limits import FILE_LIMITS
 
-LONGEST_METHOD_NAME: Final = 2_000
 # The separators between the parts of a name, over all languages: a.b  a::b  a:b  a/b  a#b  a$b  a->b  a\b
 SEPARATORS: Final = re.compile(r"::|->|[.:/#$\\]")
 # Parts that are not the name of a function: Java's lambda$main$0, Go's func1, Rust's {{closure}}, the rest of
@@ -85,7 +85,7 @@ def name_parts(method: str) -> tuple[str, ...]:
     Examples: `shop.cart:Cart.total`, `com.acme.Cart.total(Item[], int)`, `acme::Cart<int>::total(int) const`,
     `acme/shop.(*Cart).Total.func1`, `async Cart.total [as total]`.
     """
-    text = method[:LONGEST_METHOD_NAME].strip()
+    text = method[: FILE_LIMITS.method_name_characters].strip()
     if line_and_name := PYTHON_STATISTICS.fullmatch(text):
         text = line_and_name[1]
     text = PYTHON_FILE.sub("", text, count=1)

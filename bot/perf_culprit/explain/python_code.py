@@ -15,13 +15,10 @@ from typing import Any, Final, TypeAlias
 from perf_culprit import git
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Caller, Scope, TouchedFunction
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Caveat, Reason, because
 
 # Limits on reading an untrusted repository.
-
-MAX_FILE_BYTES: Final = 1 << 20
-MAX_TOTAL_BYTES: Final = 64 << 20
-MOST_SOURCE_FILES: Final = 2_000
 
 
 def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
@@ -29,15 +26,13 @@ def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
     sizes = git.blob_sizes(repository, [*blobs.values()])
     kept, total = {}, 0
     for (key, blob), size in zip(blobs.items(), sizes, strict=True):
-        if size <= MAX_FILE_BYTES and total + size <= MAX_TOTAL_BYTES:
+        if size <= FILE_LIMITS.source_bytes and total + size <= FILE_LIMITS.sources_bytes:
             kept[key] = blob
             total += size
     return dict(zip(kept, git.read_blobs(repository, [*kept.values()]), strict=True))
 
 
 # Code in scopes, as every language's reader returns it.
-
-MOST_SCOPES: Final = 50_000
 
 
 class UnreadableCodeError(DataError):
@@ -124,8 +119,8 @@ def read_python(source: bytes) -> tuple[CodeScope, ...]:
         if isinstance(value, _DEFINITIONS):
             scope = _opened(value, prefix)
             scopes.append(scope)
-            if len(scopes) > MOST_SCOPES:
-                raise UnreadableCodeError(f"has more than {MOST_SCOPES:,} functions")
+            if len(scopes) > FILE_LIMITS.source_scopes:
+                raise UnreadableCodeError(f"has more than {FILE_LIMITS.source_scopes:,} functions")
             prefix = _prefix(scope)
         waiting += [(part, scope, prefix) for part in reversed(_parts(value, scope))]
     return with_text(scopes, source)
@@ -214,8 +209,6 @@ def _parts(value: object, scope: CodeScope) -> list[object]:
 
 # Find the callers of changed functions, by name: Python files of one revision.
 
-MOST_NAMES: Final = 500
-MOST_CALLING_FILES: Final = 1_000
 # A name that is called by more functions than this (`get`, `append`) is no evidence.
 MOST_CALLERS: Final = 50
 
@@ -226,13 +219,13 @@ def find_callers(
     """Find functions that call a name of a changed Python function, and notes on omissions."""
     names = sorted({name for one in functions if one.path.endswith(".py") and (name := _callable_name(one))})
     notes = []
-    if len(names) > MOST_NAMES:
-        notes.append(because(Caveat.NAMES_LEFT, limit=MOST_NAMES, count=len(names)))
-        names = names[:MOST_NAMES]
+    if len(names) > FILE_LIMITS.sought_names:
+        notes.append(because(Caveat.NAMES_LEFT, limit=FILE_LIMITS.sought_names, count=len(names)))
+        names = names[: FILE_LIMITS.sought_names]
     paths = git.files_with_words(repository, head, names, pattern="**/*.py")
-    if len(paths) > MOST_CALLING_FILES:
-        notes.append(because(Caveat.CALLING_FILES_LEFT, limit=MOST_CALLING_FILES, count=len(paths)))
-        paths = paths[:MOST_CALLING_FILES]
+    if len(paths) > FILE_LIMITS.calling_files:
+        notes.append(because(Caveat.CALLING_FILES_LEFT, limit=FILE_LIMITS.calling_files, count=len(paths)))
+        paths = paths[: FILE_LIMITS.calling_files]
     blobs = {entry.path: entry.blob for entry in git.list_tree(repository, head) if entry.blob}
     sources = read_within(repository, {path: blobs[path] for path in paths if path in blobs})
     callers: list[Caller] = []
@@ -243,7 +236,7 @@ def find_callers(
         except UnreadableCodeError:
             unread += 1
     if unread:
-        notes.append(because(Caveat.CALLING_FILES_UNREAD, count=unread, mebibytes=MAX_FILE_BYTES >> 20))
+        notes.append(because(Caveat.CALLING_FILES_UNREAD, count=unread, mebibytes=FILE_LIMITS.source_bytes >> 20))
     counts = Counter(name for caller in callers for name in caller.called_names)
     common = sorted(name for name, count in counts.items() if count > MOST_CALLERS)
     if common:

@@ -8,8 +8,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from perf_culprit.explain.method_names import without_types
-from perf_culprit.explain.python_code import MOST_SCOPES, CodeScope, MissingGrammarError, UnreadableCodeError, with_text
+from perf_culprit.explain.python_code import (
+    CodeScope,
+    MissingGrammarError,
+    UnreadableCodeError,
+    with_text,
+)
 from perf_culprit.model.call_tree import Scope
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
@@ -98,9 +104,6 @@ GRAMMARS: Final[dict[str, Grammar]] = {
 
 # Split source into scopes by its grammar.
 
-# A megabyte takes about a second; the rest is for busy machines and for files designed to be slow.
-READ_LIMIT_S: Final = 5.0
-_NODES_PER_LOOK: Final = 4_096
 _COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "multiline_comment"})
 _SEPARATORS: Final = re.compile(r"::|[.\\]")
 # Rust: an implementation for `&'a mut Lines` has the type's name.
@@ -125,15 +128,15 @@ def read_with_grammar(source: bytes, grammar: Grammar) -> tuple[CodeScope, ...]:
     file = CodeScope(qualified_name="", scope=Scope.FILE, first_line=1, last_line=source.count(b"\n") + 1)
     scopes, position, package, nodes = [file], 0, "", 0
     own_names: set[tuple[int, int]] = set()
-    deadline = time.monotonic() + READ_LIMIT_S
+    deadline = time.monotonic() + FILE_LIMITS.source_reading_s
     waiting: list[tuple[Node, Node | None, CodeScope, str]] = [(_root(source, grammar, deadline), None, file, "")]
     while waiting:
         # The parent is passed along, because a node would find it only by a walk from the root.
         node, parent, scope, prefix = waiting.pop()
         nodes += 1
-        if len(scopes) > MOST_SCOPES:
-            raise UnreadableCodeError(f"has more than {MOST_SCOPES:,} functions")
-        if not nodes % _NODES_PER_LOOK and time.monotonic() > deadline:
+        if len(scopes) > FILE_LIMITS.source_scopes:
+            raise UnreadableCodeError(f"has more than {FILE_LIMITS.source_scopes:,} functions")
+        if not nodes % 4_096 and time.monotonic() > deadline:
             raise UnreadableCodeError("takes too long to read")
         if node.type in _COMMENTS:
             position = node.end_byte

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from perf_culprit.errors import DataError, TooLargeError
+from perf_culprit.model.file_limits import FILE_LIMITS
 
-MAX_VALUE_BYTES: Final = 64 << 20
 SPACE: Final = re.compile(rb"[ \t\r\n]*+")
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _STRUCTURE: Final = re.compile(rb'["{}\[\]]')
@@ -27,9 +27,9 @@ class JsonPieces:
     def value(self) -> bytes | None:
         """Return the value that begins here; None if the file ends before the value does."""
         while (end := value_end(self.buffer, self.at)) is None:
-            if len(self.buffer) - self.at > MAX_VALUE_BYTES:
+            if len(self.buffer) - self.at > FILE_LIMITS.json_value_bytes:
                 raise TooLargeError(
-                    f"holds a JSON value of more than {MAX_VALUE_BYTES:,} bytes",
+                    f"holds a JSON value of more than {FILE_LIMITS.json_value_bytes:,} bytes",
                     place=self.place,
                     next_step="write shorter records, or one document per line",
                 )

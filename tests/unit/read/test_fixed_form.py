@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs import log_rows
-from perf_culprit.read.logs.fixed_form import MOST_STEPS, Places, steps_of, walk
+from perf_culprit.read.logs.fixed_form import Places, steps_of, walk
 from perf_culprit.read.logs.log_pattern import ELAPSED, LABEL, METHOD, LinePattern, compile_pattern, load_pattern
 from perf_culprit.read.logs.log_rows import PADDING, read_lines
 from tests.support.execution_logs import LABELLED, part_of
@@ -36,8 +37,8 @@ hostile = st.binary(max_size=60) | st.sampled_from(
         b"",
         b" \t",
         b"\tat java.lang.Thread.run",
-        b"x" * (log_rows.MAX_LINE_BYTES + 1),
-        b"y" * (2 * MOST_STEPS),
+        b"x" * (FILE_LIMITS.log_line_bytes + 1),
+        b"y" * (2 * FILE_LIMITS.pattern_steps),
         b"\xff\x85\0",
     ]
 )

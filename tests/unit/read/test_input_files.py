@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.results import input_files
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.results.collect import collect_sources
-from perf_culprit.read.results.input_files import MAX_MEMBERS, read_archive, read_inputs
+from perf_culprit.read.results.input_files import read_archive, read_inputs
 
 
 def test_patterns_directories_and_files_are_found_once(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_archives_are_opened(tmp_path: Path) -> None:
 def test_too_much_together_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("123456")
-    monkeypatch.setattr(input_files, "MAX_TOTAL_BYTES", 10)
+    monkeypatch.setitem(vars(FILE_LIMITS), "total_bytes", 10)
     with pytest.raises(DataError, match="or 10 bytes together"):
         read_inputs([str(tmp_path)])
 
@@ -191,7 +191,7 @@ def test_many_small_members_together_are_too_much() -> None:
 
 
 def test_too_many_members_are_counted_before_they_are_read() -> None:
-    assert "holds more than" in refusal(b"PK\x03\x04" + b"PK\x01\x02" * (MAX_MEMBERS + 1))
+    assert "holds more than" in refusal(b"PK\x03\x04" + b"PK\x01\x02" * (FILE_LIMITS.members + 1))
 
 
 def test_broken_archives_are_data_errors_wherever_they_are_cut() -> None:

@@ -12,9 +12,9 @@ import pytest
 import zstandard
 
 from perf_culprit.errors import DataError, UsageError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs import log_chunks as module
 from perf_culprit.read.logs.log_chunks import blocks, pieces
-from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES
 
 LINES = b"".join(b"%d %s\n" % (i, b"x" * (i * 37 % 50)) for i in range(300))
 
@@ -32,7 +32,7 @@ def read(path: Path, *, block_bytes: int, truncated: list[str] | None = None) ->
     "data", [LINES, LINES[:-1], b"\n" * 50, b"x" * 99 + b"\n" * 9, b"\n" * 9 + b"x" * 99, b"", b"one"]
 )
 def test_pieces_hold_few_lines_each(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_LINES", 4)
+    monkeypatch.setitem(vars(FILE_LIMITS), "log_lines", 4)
     cut = [*pieces(data)]
     assert b"".join(cut) == data
     assert all(piece.count(b"\n") <= 4 for piece in cut)
@@ -53,10 +53,10 @@ def test_every_line_is_in_one_block(tmp_path: Path, block_bytes: int, data: byte
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_line_without_end_stays_out_of_memory(tmp_path: Path, *, packed: bool) -> None:
     path = tmp_path / "log"
-    data = b"a\n" + b"x" * 40 * MAX_LINE_BYTES + b"\nb\n"
+    data = b"a\n" + b"x" * 40 * FILE_LIMITS.log_line_bytes + b"\nb\n"
     path.write_bytes(gzip.compress(data) if packed else data)
-    pieces = read(path, block_bytes=4 * MAX_LINE_BYTES)
-    assert max(map(len, pieces)) <= 8 * MAX_LINE_BYTES
+    pieces = read(path, block_bytes=4 * FILE_LIMITS.log_line_bytes)
+    assert max(map(len, pieces)) <= 8 * FILE_LIMITS.log_line_bytes
     assert pieces[0].startswith(b"a\n")
     assert pieces[-1].endswith(b"\nb\n") or pieces[-1] == b"b\n"
 

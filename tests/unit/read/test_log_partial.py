@@ -4,7 +4,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import LineFault
-from perf_culprit.read.logs import log_partial, log_rows, service_calls
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs.log_partial import Part, finish, merge
 from perf_culprit.read.logs.log_pattern import compile_pattern, load_pattern
 from perf_culprit.read.logs.reading_settings import ReadingSettings
@@ -66,7 +66,7 @@ def test_two_open_calls_of_one_name_are_each_joined_on_their_own_side() -> None:
 
 
 def test_broken_lines_are_counted_and_shown_with_their_numbers() -> None:
-    data = b"start of the log\n\n" + log(call("c1", ROWS)) + b"y" * (log_rows.MAX_LINE_BYTES + 1) + b"\n"
+    data = b"start of the log\n\n" + log(call("c1", ROWS)) + b"y" * (FILE_LIMITS.log_line_bytes + 1) + b"\n"
     whole = merge(part_of(data), part_of(b"Exception: no\n\tat line 5"))
     assert whole.unused == {LineFault.NO_MATCH: 3, LineFault.TOO_LONG: 1}
     assert [(example.fault, example.line) for example in whole.examples] == [
@@ -167,7 +167,7 @@ def test_names_with_every_byte() -> None:
 
 
 def test_a_call_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_partial, "MAX_CALL_ROWS", 100)
+    monkeypatch.setitem(vars(FILE_LIMITS), "call_rows", 100)
     rows = [("1", "order", 300.0), *((f"1.{i}", "find", 1.0) for i in range(1, 151))]
     whole = merge(part_of(log(call("c1", rows))), part_of(log(call("c1", [("1.151", "find", 1.0)]))))
     assert whole.cut_calls == 1
@@ -175,7 +175,7 @@ def test_a_call_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_services_that_never_repeat_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_calls, "MAX_SERVICES", 10)
+    monkeypatch.setitem(vars(FILE_LIMITS), "services", 10)
     data = log(execution for i in range(11) for execution in call("c1", ROWS, service=f"s{i}"))
     with pytest.raises(DataError, match="more than 10 different services"):
         trees_of(part_of(data))

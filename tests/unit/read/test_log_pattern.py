@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import ConfigError, UsageError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs.log_pattern import (
     ELAPSED,
-    MAX_PATTERN_BYTES,
     METHOD,
     PRESETS,
     compile_pattern,
@@ -112,7 +112,7 @@ def test_no_preset_and_no_file() -> None:
 
 def test_a_file_too_long_for_a_pattern(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    path.write_bytes(b"x" * (MAX_PATTERN_BYTES + 1))
+    path.write_bytes(b"x" * (FILE_LIMITS.pattern_bytes + 1))
     with pytest.raises(ConfigError, match="is larger than"):
         load_pattern(str(path))
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from perf_culprit.errors import ConfigError, DataError, InfrastructureError, UsageError
-from perf_culprit.read.logs import log_chunks, log_reader
+from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.read.logs import log_reader
 from perf_culprit.read.logs.log_partial import Part, analyse
 from perf_culprit.read.logs.log_pattern import LinePattern, compile_pattern
 from perf_culprit.read.logs.log_reader import ReadLog, read_log
@@ -91,7 +92,7 @@ def test_a_block_of_many_lines_gives_the_same_in_pieces(tmp_path: Path, monkeypa
     path = tmp_path / "log"
     path.write_bytes(DATA.replace(b"\n", b"\n\n\n"))
     one = read(path)
-    monkeypatch.setattr(log_chunks, "MOST_LINES", 100)
+    monkeypatch.setitem(vars(FILE_LIMITS), "log_lines", 100)
     other = read(path)
     assert other.part.lines == one.part.lines == 3 * DATA.count(b"\n")
     assert paths(trees_of(other.part)["shop"]) == paths(trees_of(one.part)["shop"])

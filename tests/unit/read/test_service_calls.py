@@ -5,10 +5,10 @@ import statistics as reference
 
 import pytest
 
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 from perf_culprit.read.logs.service_calls import (
     KEPT,
-    MAX_WINDOWS,
     count,
     merged,
     response_times,
@@ -40,9 +40,9 @@ def test_methods_6_8_statistics_are_those_of_all_calls() -> None:
 
 
 def test_windows_double_until_few_enough() -> None:
-    calls = [(1.0, 10.0 * i, b"c") for i in range(MAX_WINDOWS * 3)]
+    calls = [(1.0, 10.0 * i, b"c") for i in range(FILE_LIMITS.windows * 3)]
     whole = response_times(calls, settings=SETTINGS)
-    assert len(whole.windows) <= MAX_WINDOWS
+    assert len(whole.windows) <= FILE_LIMITS.windows
     assert whole.doublings == 2
     parts = [response_times(calls[start::7], settings=SETTINGS) for start in range(7)]
     again = parts[0]

@@ -13,7 +13,8 @@ from math import nan
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.counters.counter_tables import MAX_CELLS, check_size, number_or_none
+from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.read.counters.counter_tables import check_size, number_or_none
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.source import Source
@@ -143,8 +144,8 @@ class Grid:
             self._values.extend(list(map(float, cells[1:])))
         except ValueError:
             self._values.extend([self._number(cell, line, column) for column, cell in enumerate(cells[1:])])
-        if len(self._values) > MAX_CELLS:
-            check_size(MAX_CELLS + 1, 1, place=self._place)
+        if len(self._values) > FILE_LIMITS.counter_cells:
+            check_size(FILE_LIMITS.counter_cells + 1, 1, place=self._place)
 
     def numbers(self) -> "tuple[Floats, Floats, tuple[int, ...]]":
         """Return the times (n,), the values (n, m) in the file's order, and the columns of words."""

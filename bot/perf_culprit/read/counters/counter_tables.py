@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from perf_culprit.errors import DataError, list_names
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import CounterTable, Direction, Environment, Metric
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import Parsed, checked_metric, checked_name
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 # Each entry: the limit of numbers in a unit, which all reach to the year 5138, and the units per second.
 _EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6))
 _NANOSECONDS = 1e9
-MAX_TIME_CHARACTERS = 40
 LOCAL_NOTE: Final = "its times have no time zone and are taken as UTC"
 MISSING: Final = frozenset({"", "na", "n/a", "nan", "-nan", "null", "none", "-", "?"})
 MAX_SHOWN_NAMES = 3
@@ -84,8 +84,8 @@ class Clock:
 
     def _date(self, text: str) -> float:
         text = text.strip().replace("/", "-")
-        if len(text) > MAX_TIME_CHARACTERS:
-            raise ValueError(text[:MAX_TIME_CHARACTERS])
+        if len(text) > FILE_LIMITS.time_characters:
+            raise ValueError(text[: FILE_LIMITS.time_characters])
         without_zone = text.removesuffix(" UTC")
         time = datetime.fromisoformat(without_zone)
         if time.tzinfo is None:
@@ -96,11 +96,6 @@ class Clock:
 
 # Tables: limits, order of time, missing values.
 
-# 160 MB of numbers: a day of 2,000 counters every 15 seconds is 11.5 million.
-MAX_CELLS = 20_000_000
-MAX_COLUMNS = 50_000
-# The limit for values that arrive one at a time: each instant costs a hundred bytes until the table is built.
-MAX_INSTANTS = 2_000_000
 
 Built: TypeAlias = tuple[CounterTable, tuple[str, ...]]
 
@@ -173,13 +168,15 @@ def parsed_tables(
 def check_size(rows: int, columns: int, *, place: str) -> None:
     if not rows or not columns:
         raise DataError("holds no counter", place=place, next_step="check that the counters were being recorded")
-    if columns > MAX_COLUMNS or rows * columns > MAX_CELLS:
+    if columns > FILE_LIMITS.counter_columns or rows * columns > FILE_LIMITS.counter_cells:
         raise _too_large(place)
 
 
 def _too_large(place: str) -> DataError:
+    most = FILE_LIMITS
     return DataError(
-        f"holds more than {MAX_COLUMNS:,} counters, {MAX_INSTANTS:,} instants or {MAX_CELLS:,} values",
+        f"holds more than {most.counter_columns:,} counters, {most.counter_instants:,} instants or "
+        f"{most.counter_cells:,} values",
         place=place,
         next_step="record fewer counters, or sample less often",
     )
@@ -241,7 +238,11 @@ class Readings:
     def add(self, time_s: float, metric: Metric, value: float) -> None:
         row = self._rows.setdefault(time_s, len(self._rows))
         column, _ = self._columns.setdefault(metric.name, (len(self._columns), metric))
-        if row >= MAX_INSTANTS or column >= MAX_COLUMNS or len(self) >= MAX_CELLS:
+        if (
+            row >= FILE_LIMITS.counter_instants
+            or column >= FILE_LIMITS.counter_columns
+            or len(self) >= FILE_LIMITS.counter_cells
+        ):
             raise _too_large(self._place)
         if not math.isnan(value):
             self._cell_rows.append(row)

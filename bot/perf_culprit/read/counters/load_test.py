@@ -7,18 +7,16 @@ from math import nan
 from typing import Final
 
 from perf_culprit.errors import DataError, list_names
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Benchmark, Direction, Metric
 from perf_culprit.read.counters.counter_tables import MAX_SHOWN_NAMES, Built, build_table, names_shown
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parsed import KEPT_SAMPLES, Parsed, from_samples
+from perf_culprit.read.results.parsed import Parsed, from_samples
 
 RESPONSE_TIME: Final = Metric(name="response_time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 ERROR_RATE: Final = Metric(name="error_rate", unit="%", direction=Direction.LOWER_IS_BETTER)
 USERS: Final = Metric(name="users", unit="", direction=Direction.UNKNOWN)
 THROUGHPUT: Final = "throughput (requests/s)"
-MAX_LABELS = 200
-# A week. A longer span comes from a broken time, not from a test.
-MAX_SECONDS = 7 * 24 * 3600
 
 
 class Reservoir:
@@ -27,7 +25,7 @@ class Reservoir:
     The generator has a fixed seed, so that the same file gives the same samples.
     """
 
-    def __init__(self, size: int = KEPT_SAMPLES) -> None:
+    def __init__(self, size: int = FILE_LIMITS.kept_samples) -> None:
         self.count = 0
         self._size = size
         self._random = random.Random(0).random  # noqa: S311 - a repeatable choice of samples guards nothing
@@ -77,7 +75,7 @@ class LoadTest:
     ) -> None:
         """Add an answer. A row that repeats others (`is_repeated`) does not count as a request of its second."""
         if has_failed:
-            if label in self._failures or len(self._failures) < MAX_LABELS:
+            if label in self._failures or len(self._failures) < FILE_LIMITS.load_labels:
                 self._failures[label] = self._failures.get(label, 0) + 1
         else:
             self.time(label, elapsed_ms)
@@ -93,7 +91,7 @@ class LoadTest:
     def time(self, label: str, elapsed_ms: float, *, metric: Metric = RESPONSE_TIME) -> None:
         """Add the time of a successful answer, or another time of the test with its metric."""
         if (entry := self._labels.get((label, metric.name))) is None:
-            if len(self._labels) == MAX_LABELS:
+            if len(self._labels) == FILE_LIMITS.load_labels:
                 self._left_out += 1
                 return
             entry = self._labels[label, metric.name] = metric, Reservoir()
@@ -103,7 +101,7 @@ class LoadTest:
         """Return the counts of the second in which `time_s` lies."""
         number = int(time_s // 1)
         if (second := self._seconds.get(number)) is None:
-            if len(self._seconds) == MAX_SECONDS:
+            if len(self._seconds) == FILE_LIMITS.load_test_s:
                 raise self._too_long()
             second = self._seconds[number] = Second()
         return second
@@ -121,7 +119,7 @@ class LoadTest:
         import numpy as np
 
         first, last = min(self._seconds), max(self._seconds)
-        if last - first >= MAX_SECONDS:
+        if last - first >= FILE_LIMITS.load_test_s:
             raise self._too_long()
         columns = np.full((last - first + 1, 3), nan)
         load = np.zeros(last - first + 1)
@@ -155,11 +153,13 @@ class LoadTest:
         sampled = [label for (label, _), (_, chosen) in self._labels.items() if chosen.count > len(chosen)]
         if sampled:
             notes.append(
-                f"of more than {KEPT_SAMPLES:,} response times as many are kept, chosen at random: "
+                f"of more than {FILE_LIMITS.kept_samples:,} response times as many are kept, chosen at random: "
                 f"{names_shown(sampled)}"
             )
         if self._left_out:
-            notes.append(f"response times beyond the first {MAX_LABELS} labels are left out: {self._left_out}")
+            notes.append(
+                f"response times beyond the first {FILE_LIMITS.load_labels} labels are left out: {self._left_out}"
+            )
         return [f"{self.place}: {note}" for note in notes]
 
     def _too_long(self) -> DataError:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import structs
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.counters.counter_shapes import CsvRecords, Row, Sheet, csv_rows, first_line
 from perf_culprit.read.counters.counter_tables import (
@@ -40,7 +41,6 @@ JMETER_COLUMNS = {
 }
 # A transaction controller's own row repeats its children's rows. JMeter marks it only by this message.
 TRANSACTION_START = "Number of samples in transaction : "
-MAX_USERS_DIGITS = 10
 
 
 class _JMeter:
@@ -71,7 +71,7 @@ class _JMeter:
         )
         if self._users is not None and not is_repeated:
             users = cells[self._users]
-            if users.isdecimal() and len(users) < MAX_USERS_DIGITS:
+            if users.isdecimal() and len(users) < FILE_LIMITS.user_digits:
                 second.users = float(users)
 
     def parsed(self) -> Parsed:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.model.unit_sizes import SECONDS
 from perf_culprit.read.counters.counter_shapes import LineRecords
@@ -27,7 +28,6 @@ COSTS = frozenset(
 )
 COST_ENDINGS = ("-misses", "-faults", "-stalls")
 MODIFIERS = re.compile(r":[ukhGHpPSDIWe]{1,8}$")
-MAX_READINGS = 1_000_000
 # perf's spread is the standard error of the mean of the repetitions: 68.27% of a normal distribution.
 STANDARD_ERROR_LEVEL = 0.6827
 
@@ -58,8 +58,10 @@ class PerfStat:
     readings: list[Reading] = field(default_factory=list)
 
     def add(self, reading: Reading) -> None:
-        if len(self.readings) == MAX_READINGS:
-            raise self.source.error(f"holds more than {MAX_READINGS:,} readings", "use longer intervals (-I)")
+        if len(self.readings) == FILE_LIMITS.counter_readings:
+            raise self.source.error(
+                f"holds more than {FILE_LIMITS.counter_readings:,} readings", "use longer intervals (-I)"
+            )
         self.readings.append(reading)
 
     def parsed(self) -> Parsed:

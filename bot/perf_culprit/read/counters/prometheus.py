@@ -4,10 +4,10 @@ import re
 from typing import Any
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Metric
 from perf_culprit.read.counters.counter_shapes import LineRecords
 from perf_culprit.read.counters.counter_tables import (
-    MAX_CELLS,
     Readings,
     build_table,
     check_size,
@@ -93,7 +93,6 @@ def _sample_metric(name: str, labels: str, types: dict[str, str]) -> Metric:
 
 
 SERIES_NAME = "__name__"
-MAX_GRIDS = 1_000
 
 
 def _is_answer(root: dict[str, Any]) -> bool:
@@ -122,13 +121,13 @@ def _answer(source: Source) -> Parsed:
             without += 1
             continue
         cells += len(points)
-        if cells > MAX_CELLS:
+        if cells > FILE_LIMITS.counter_cells:
             check_size(cells, 1, place=root.file)
         times, values = zip(*map(_point, points), strict=True)
         grids.setdefault(times, []).append((_series_metric(series.at("metric")), list(values)))
-    if not grids or len(grids) > MAX_GRIDS:
+    if not grids or len(grids) > FILE_LIMITS.counter_grids:
         raise DataError(
-            f"holds no series, or series of more than {MAX_GRIDS:,} different times",
+            f"holds no series, or series of more than {FILE_LIMITS.counter_grids:,} different times",
             place=root.file,
             next_step="check the query; query a range with one step",
         )

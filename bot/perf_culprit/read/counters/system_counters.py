@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Direction, Environment, Metric
 from perf_culprit.read.counters.counter_shapes import CsvRecords, Grid, LineRecords, Row, Sheet, csv_rows, first_line
 from perf_culprit.read.counters.counter_tables import (
     LOCAL_NOTE,
-    MAX_CELLS,
     Built,
     Clock,
     Readings,
@@ -39,8 +39,6 @@ def _share_direction(name: str) -> Direction:
 # sadf -j: versions of sysstat name the keys differently, so all numbers are read.
 # The key of a number that identifies a device and is not a measurement.
 NUMBERED = "number"
-MAX_DEPTH = 6
-MAX_ACTIVITIES = 200
 
 
 def _is_sysstat(root: dict[str, Any]) -> bool:
@@ -70,10 +68,10 @@ def _host(host: JsonValue, prefix: str) -> tuple[list[Built], list[str]]:
         if (time_s := _time(entry, clock)) is None:
             continue
         for name, activity in entry.members():
-            if name == "timestamp" or (name not in activities and len(activities) == MAX_ACTIVITIES):
+            if name == "timestamp" or (name not in activities and len(activities) == FILE_LIMITS.activities):
                 continue
             readings = activities.setdefault(name, Readings(activity.file))
-            for path, leaf, number in _leaves(activity, "", MAX_DEPTH):
+            for path, leaf, number in _leaves(activity, "", FILE_LIMITS.activity_depth):
                 readings.add(time_s, _leaf_metric(name, path, leaf), number)
     notes = list(clock.notes(host.file))
     restarts = host.peek("restarts")
@@ -141,7 +139,6 @@ LEADING = 3
 DEVICE = re.compile(r"[A-Z]{2,12}")
 ALL_CPUS = "-1"
 REPEATED = "[...]"
-MAX_TABLES = 1_000
 
 
 class _SadfTables:
@@ -191,12 +188,14 @@ class _SadfTables:
     def _row(self, line: int, cells: list[str]) -> None:
         names = self._names
         self._values += len(names)
-        if self._values > MAX_CELLS:
+        if self._values > FILE_LIMITS.counter_cells:
             check_size(self._values, 1, place=self._source.place)
         key = (cells[0], names[0])
         if (readings := self._tables.get(key)) is None:
-            if len(self._tables) == MAX_TABLES:
-                raise self._source.error(f"holds more than {MAX_TABLES:,} tables", "record fewer hosts", line=line)
+            if len(self._tables) == FILE_LIMITS.counter_tables:
+                raise self._source.error(
+                    f"holds more than {FILE_LIMITS.counter_tables:,} tables", "record fewer hosts", line=line
+                )
             readings = self._tables[key] = Readings(self._source.place)
         try:
             time_s = self._clock(cells[2])

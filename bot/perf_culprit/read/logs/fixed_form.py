@@ -15,11 +15,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from perf_culprit.model.file_limits import FILE_LIMITS
+
 Places: TypeAlias = NDArray[np.intp]
 Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
-# The regular expression reads longer runs of one set.
-MOST_STEPS: Final = 256
 _LINE_FEED: Final = 10
 _TEXT: Final = range(ord("0"), ord("z") + 1)
 _TOP: Final = 127
@@ -180,7 +180,7 @@ def _run(step: _Step, data: Bytes, at: Places) -> tuple[Places, Places]:
 def _moved(right: Callable[[Places], NDArray[np.integer[Any]]], most: int, at: Places) -> tuple[Places, Places]:
     """Move places past the right bytes, which `right` counts, up to `most` a step; also return which may continue."""
     end, which, moving = at.copy(), np.arange(len(at)), at.copy()
-    for _ in range(MOST_STEPS):
+    for _ in range(FILE_LIMITS.pattern_steps):
         goes = right(moving)
         moving += goes
         going = goes == most

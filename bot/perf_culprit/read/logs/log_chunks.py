@@ -10,17 +10,12 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from perf_culprit.errors import DataError, UsageError
-from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 # Larger blocks are read a little faster but take more memory: two workers took 310 MB with 18 MiB each, 326 with 20.
 BLOCK_BYTES: Final = 18 << 20
-# A line takes some 200 bytes while it is analysed, however short it is. Usual blocks have fewer lines.
-MOST_LINES: Final = 1 << 19
 STDIN_NAME: Final = "-"
-# gzip and zstd make repetitive text some 100 times smaller. A far higher ratio indicates a decompression bomb.
-MAX_RATIO: Final = 300
 RATIO_FREE_BYTES: Final = 64 << 20
-MAX_ZSTD_WINDOW_BYTES: Final = 1 << 27
 _READ_BYTES: Final = 1 << 20
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
@@ -42,7 +37,7 @@ class Stretch:
         with Path(self.path).open("rb") as file:
             begin = _line_end(file, self.start - 1, self.end - self.start + 1) if self.start else 0
             # The last line may end after the stretch, by at most the maximum length of a line.
-            end = _line_end(file, self.end - 1, MAX_LINE_BYTES + 2)
+            end = _line_end(file, self.end - 1, FILE_LIMITS.log_line_bytes + 2)
             file.seek(begin)
             return file.read(end - begin) if begin < self.end else b""
 
@@ -116,7 +111,7 @@ def _streamed(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
         data = rest + data
         end = data.rfind(b"\n") + 1
         # An unending line is passed on in pieces, which are rejected as too long.
-        if not end and len(data) <= MAX_LINE_BYTES:
+        if not end and len(data) <= FILE_LIMITS.log_line_bytes:
             rest = data
             continue
         end = end or len(data)
@@ -127,8 +122,8 @@ def _streamed(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
 
 
 def pieces(data: bytes) -> Iterator[bytes]:
-    """Cut lines at line feeds, so that no piece has more than MOST_LINES."""
-    if data.count(b"\n") <= MOST_LINES:
+    """Cut lines at line feeds, so that no piece has more than FILE_LIMITS.log_lines."""
+    if data.count(b"\n") <= FILE_LIMITS.log_lines:
         yield data
         return
     middle = len(data) // 2
@@ -159,9 +154,11 @@ class _Bounded:
             pieces.append(piece)
             size -= len(piece)
             self._unpacked += len(piece)
-            if self._unpacked > RATIO_FREE_BYTES + MAX_RATIO * self._packed.tell():
+            if self._unpacked > RATIO_FREE_BYTES + FILE_LIMITS.log_ratio * self._packed.tell():
                 step = "check where the file comes from; unpack it yourself where it is right"
-                raise DataError(f"unpacks to more than {MAX_RATIO} times its size", place=self._name, next_step=step)
+                raise DataError(
+                    f"unpacks to more than {FILE_LIMITS.log_ratio} times its size", place=self._name, next_step=step
+                )
         return b"".join(pieces)
 
     def _piece(self, size: int) -> bytes:
@@ -212,7 +209,7 @@ class _Unzstd:
         except ImportError:
             step = "pip install 'perf-culprit[zstd]', or unpack the file first (unzstd)"
             raise UsageError("zstd needs a package that is not installed", place=name, next_step=step) from None
-        decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)
+        decompressor = zstandard.ZstdDecompressor(max_window_size=FILE_LIMITS.zstd_window_bytes)
         self._stream = decompressor.stream_reader(file, read_across_frames=True)
         self._error = zstandard.ZstdError
 

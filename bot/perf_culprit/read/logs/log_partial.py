@@ -14,17 +14,14 @@ import numpy as np
 from msgspec import structs
 
 from perf_culprit.model.call_tree import LineFault, UnusedLine
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs.fixed_form import Places
 from perf_culprit.read.logs.log_pattern import CALL, LABEL, METHOD, SERVICE, LinePattern, Row
-from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES, Rows, read_lines
-from perf_culprit.read.logs.merged_tree import MAX_NODES
+from perf_culprit.read.logs.log_rows import Rows, read_lines
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 from perf_culprit.read.logs.service_calls import CompleteCalls, ServicePart, check_services
 
 MAX_EXAMPLES: Final = 8
-# A call that never ends must not fill the memory: it is closed early and counted.
-MAX_CALL_ROWS: Final = 100_000
-MAX_CALL_BYTES: Final = 192 << 20
 _Key: TypeAlias = tuple[bytes, bytes]
 
 
@@ -43,9 +40,9 @@ class OpenCall:
     @property
     def is_too_long(self) -> bool:
         rows = self.rows
-        return len(rows) > MAX_CALL_ROWS or sum([len(row[LABEL] or b"") + len(row[METHOD] or b"") for row in rows]) > (
-            MAX_CALL_BYTES
-        )
+        return len(rows) > FILE_LIMITS.call_rows or sum(
+            [len(row[LABEL] or b"") + len(row[METHOD] or b"") for row in rows]
+        ) > (FILE_LIMITS.call_bytes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +66,7 @@ def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> 
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     read = read_lines(data, pattern)
     faults = [
-        (LineFault.TOO_LONG if len(line) > MAX_LINE_BYTES else LineFault.NO_MATCH, place, line)
+        (LineFault.TOO_LONG if len(line) > FILE_LIMITS.log_line_bytes else LineFault.NO_MATCH, place, line)
         for place, line in read.unread
     ]
     part = Part(
@@ -188,9 +185,11 @@ def _with_calls(
             first.merged(more, settings=part.settings) if first else more[0].merged(more[1:], settings=part.settings)
         )
     nodes = sum(len(one.tree.methods) for one in services.values())
-    if nodes > MAX_NODES:
+    if nodes > FILE_LIMITS.log_nodes:
         services = {
-            name: replace(one, tree=one.tree.without_rare(max(1, len(one.tree.methods) * MAX_NODES // 2 // nodes)))
+            name: replace(
+                one, tree=one.tree.without_rare(max(1, len(one.tree.methods) * FILE_LIMITS.log_nodes // 2 // nodes))
+            )
             for name, one in services.items()
         }
     check_services(len(services))

@@ -11,6 +11,7 @@ import msgspec
 
 from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.files import read_limited
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.unit_sizes import MILLISECONDS
 
 # The built-in line patterns (docs/diagnosis.md shows a line of each).
@@ -45,7 +46,6 @@ ELAPSED: Final = 6
 NEEDED: Final = ("service", "call", "label", "method")
 OPTIONAL: Final = ("time", "thread")
 MILLISECONDS_PER_UNIT: Final = {f"elapsed_{unit}": MILLISECONDS[unit] for unit in ("ms", "us", "s")}
-MAX_PATTERN_BYTES: Final = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,8 +86,8 @@ def load_pattern(name: str) -> LinePattern:
     if not path.exists():
         step = f"give one of {', '.join(PRESETS)}, or a file with one regular expression"
         raise UsageError("is neither a preset nor a file", place=name, next_step=step)
-    step = f"give a file with one regular expression, below {MAX_PATTERN_BYTES:,} bytes"
-    text = read_limited(path, MAX_PATTERN_BYTES, next_step=step, error=ConfigError)
+    step = f"give a file with one regular expression, below {FILE_LIMITS.pattern_bytes:,} bytes"
+    text = read_limited(path, FILE_LIMITS.pattern_bytes, next_step=step, error=ConfigError)
     return compile_pattern(text.strip(b"\r\n"), name=name)
 
 

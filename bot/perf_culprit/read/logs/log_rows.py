@@ -9,12 +9,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs.fixed_form import Bools, Places, beginning, steps_of, walk
 from perf_culprit.read.logs.log_pattern import ELAPSED, PRESETS, LinePattern, Row, load_pattern
 
 Words: TypeAlias = NDArray[np.uint64]
 Times: TypeAlias = NDArray[np.float64]
-MAX_LINE_BYTES: Final = 1 << 16
 # The bytes of this number of lines fit a processor's cache.
 AT_ONCE: Final = 8_192
 # Longer fields are compared one by one.
@@ -167,7 +167,7 @@ def _searched(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Plac
     """Return the fields' texts, each field's starts and lengths in them, and which lines matched. Work tile by tile."""
     texts, sizes, is_read = list[bytes](), [np.empty(0, np.intp)], list[bool]()
     for tile in tiles(len(lines)):
-        rows = pattern.read([line if len(line) <= MAX_LINE_BYTES else b"" for line in lines[tile]])
+        rows = pattern.read([line if len(line) <= FILE_LIMITS.log_line_bytes else b"" for line in lines[tile]])
         fields = [*chain.from_iterable([row for row in rows if row is not None])]
         try:
             texts.append(b"".join(fields))
@@ -205,7 +205,7 @@ def _first_places(padded: bytes, begins: Places, ends: Places, text: bytes) -> P
 def _fitted(padded: bytes, begins: Places, ends: Places, pattern: LinePattern) -> tuple[Places, Places, Bools]:
     """Return the starts and lengths of the fields in lines of the fixed form, and which lines fit it."""
     fits = np.zeros(len(begins), bool)
-    usable = ends - begins <= MAX_LINE_BYTES
+    usable = ends - begins <= FILE_LIMITS.log_line_bytes
     names = pattern.fields
     starts, lengths = [np.empty((len(names), 0), np.intp)], [np.empty((len(names), 0), np.intp)]
     expression = b"" if pattern.expression is None else pattern.expression.pattern

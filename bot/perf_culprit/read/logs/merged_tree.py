@@ -13,13 +13,10 @@ import numpy as np
 
 from perf_culprit.arrays import Floats
 from perf_culprit.model.call_tree import CallNode
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs.fixed_form import Places
 
 # The structure of one service call: labels show which execution called which.
-
-# The same calls recur in every block of a log, so their shapes are cached.
-MOST_REMEMBERED: Final = 2_000
-MOST_REMEMBERED_LINES: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +38,7 @@ class Shape:
 
 def shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
     """Derive the shape from labels: the parent of `1.1.2.1` is `1.1.2`, or its nearest ancestor that was logged."""
-    return (_remembered if len(labels) <= MOST_REMEMBERED_LINES else _shape_of)(labels, methods)
+    return (_remembered if len(labels) <= FILE_LIMITS.remembered_lines else _shape_of)(labels, methods)
 
 
 def _shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
@@ -75,7 +72,7 @@ def _shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
     )
 
 
-_remembered: Final = lru_cache(MOST_REMEMBERED)(_shape_of)
+_remembered: Final = lru_cache(FILE_LIMITS.remembered_shapes)(_shape_of)
 
 
 # The test of two revisions needs to know how the calls of a service vary, so a merged tree also keeps squares.
@@ -168,12 +165,7 @@ def _summed(rows: Sequence[int], times_ms: Floats, own_ms: Floats) -> tuple[Plac
 
 # A merged tree has a node per path of methods, in flat lists, so that its depth is not limited.
 
-# Real programs have thousands of paths; more come from arguments or ids in method names, or from very many request
-# types. Beyond this limit, the half with the least time is pruned, so that pruning is rare.
-MAX_NODES: Final = 100_000
 _TOP: Final = -1
-# The limit of methods on rare paths; beyond it, those with the least time become one.
-MAX_RARE: Final = 100_000
 # The name of a node that stands for the rare paths below its caller.
 RARE: Final = b"(rare paths)"
 
@@ -219,8 +211,8 @@ class MergedTree:
         tree = replace(self, **{one.name: copy(getattr(self, one.name)) for one in fields(self)})
         for other in others:
             tree.take_in(other)
-            if len(tree.methods) > MAX_NODES:
-                tree = tree.without_rare(MAX_NODES // 2)
+            if len(tree.methods) > FILE_LIMITS.log_nodes:
+                tree = tree.without_rare(FILE_LIMITS.log_nodes // 2)
         return tree
 
     def without_rare(self, keep: int) -> "MergedTree":
@@ -268,7 +260,7 @@ class MergedTree:
             rows = {name: row for name, row in self.squares.rows.items() if name in remaining}
             tree.squares.methods = self.squares.methods[np.array([*rows.values()], np.intp)]
             tree.squares.rows = {name: row for row, name in enumerate(rows)}
-        if len(tree.rare) > MAX_RARE:
+        if len(tree.rare) > FILE_LIMITS.rare_methods:
             tree.rare = _most(tree.rare)
         return tree
 
@@ -340,10 +332,10 @@ class MergedTree:
 
 
 def _most(rare: dict[bytes, tuple[int, float, float]]) -> dict[bytes, tuple[int, float, float]]:
-    """Keep the MAX_RARE // 2 methods with the most time and sum up the others as one."""
+    """Keep the FILE_LIMITS.rare_methods // 2 methods with the most time and sum up the others as one."""
     ordered = sorted(rare.items(), key=lambda one: -one[1][1])
-    kept = dict(ordered[: MAX_RARE // 2])
-    others = [numbers for _, numbers in ordered[MAX_RARE // 2 :]]
+    kept = dict(ordered[: FILE_LIMITS.rare_methods // 2])
+    others = [numbers for _, numbers in ordered[FILE_LIMITS.rare_methods // 2 :]]
     calls, own, longest = zip(*others, strict=True)
     kept[RARE] = (sum(calls), sum(own), max(longest))
     return kept

@@ -13,6 +13,7 @@ import numpy as np
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import LineFault, ServiceStatistics, SlowCall, Window
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs.fixed_form import Bools, Places
 from perf_culprit.read.logs.log_pattern import CALL, ELAPSED, LABEL, METHOD, SERVICE, THREAD, TIME, Row
 from perf_culprit.read.logs.log_rows import Rows, Times
@@ -41,7 +42,6 @@ def count(digests: frozenset[bytes]) -> int:
 
 # Response times of one service's calls: moments, slowest calls, windows. Mergeable in any grouping.
 
-MAX_WINDOWS: Final = 1_440
 # A time in digits counts seconds since 1970 up to the year 5138, and milliseconds above.
 _FIRST_MILLISECONDS: Final = 1e11
 _LAST_SECONDS: Final = 253_402_300_800.0  # the year 10000
@@ -62,7 +62,7 @@ class TimedCall:
 class ResponseTimes:
     """`deviations`: the sum of squares around the mean. `windows`: (number, (calls, total time, longest time)).
 
-    A window is `window_s · 2^doublings` wide: its width doubles until the log has at most MAX_WINDOWS windows.
+    A window is `window_s · 2^doublings` wide: its width doubles until the log has at most FILE_LIMITS.windows windows.
     """
 
     calls: int = 0
@@ -190,7 +190,7 @@ def _add_window(windows: dict[int, _Total], number: int, total: _Total) -> None:
 
 
 def _coarsened(windows: dict[int, _Total], doublings: int) -> tuple[int, dict[int, _Total]]:
-    while len(windows) > MAX_WINDOWS:
+    while len(windows) > FILE_LIMITS.windows:
         doublings += 1
         wider: dict[int, _Total] = {}
         for number, total in windows.items():
@@ -201,18 +201,14 @@ def _coarsened(windows: dict[int, _Total], doublings: int) -> tuple[int, dict[in
 
 # Complete service calls become trees, response times and counts of unusable lines.
 
-MAX_SERVICES: Final = 1_000
-MAX_LABEL_BYTES: Final = 1 << 15
-# Some decades: longer times come from a broken clock.
-MAX_ELAPSED_MS: Final = 1e12
 # The number of lines of alike calls from which arrays are faster than one call at a time.
 WORTH_ARRAYS: Final = 16
 
 
 def check_services(count: int) -> None:
-    if count > MAX_SERVICES:
+    if count > FILE_LIMITS.services:
         raise DataError(
-            f"more than {MAX_SERVICES:,} different services",
+            f"more than {FILE_LIMITS.services:,} different services",
             next_step="check that the pattern's group `service` leaves out arguments and ids",
         )
 
@@ -294,7 +290,7 @@ class CompleteCalls:
         if calls.size < WORTH_ARRAYS or not has_names or not _are_labels(labels) or len({*labels}) < len(labels):
             return calls
         times = times_ms[calls]
-        usable: Bools = np.all((times >= 0) & (times <= MAX_ELAPSED_MS), axis=1)
+        usable: Bools = np.all((times >= 0) & (times <= FILE_LIMITS.elapsed_ms), axis=1)
         own = calls[usable]
         if own.size:
             self._count(service, labels, methods, times[usable], lambda field, line: rows.column(field, own[:, line]))
@@ -394,13 +390,13 @@ def _fault(row: Row, ms_per_unit: float) -> LineFault | None:
         elapsed_ms = float(row[ELAPSED]) * ms_per_unit
     except ValueError:
         return LineFault.ELAPSED
-    if not 0 <= elapsed_ms <= MAX_ELAPSED_MS:
+    if not 0 <= elapsed_ms <= FILE_LIMITS.elapsed_ms:
         return LineFault.ELAPSED
     return None if _are_labels((row[LABEL],)) else LineFault.LABEL
 
 
 def _are_labels(labels: Sequence[bytes]) -> bool:
     """Whether every label is short enough and consists of non-empty components between single dots."""
-    if None in labels or max(map(len, labels)) > MAX_LABEL_BYTES:
+    if None in labels or max(map(len, labels)) > FILE_LIMITS.label_bytes:
         return False
     return b".." not in b"." + b".\n.".join(labels) + b"."

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import ProfileNote, Reason, because
 from perf_culprit.read.profiles.profile_tree import TOP, Frame, ProfileTree
 
-# The costliest paths are kept up to this limit. The cost of a graph's other paths is kept per function.
-MAX_PATHS: Final = 5_000
 OTHER_PATHS: Final = Frame("(other paths)")
 # Costs are sums of doubles, so they have rounding errors.
 _ROUNDING_SHARE: Final = 1e-9
@@ -70,7 +69,7 @@ def unfold(graph: CallGraph, *, note: Callable[[Reason], None]) -> ProfileTree:
 
     for root in roots:
         add(TOP, root, 1.0, 1.0)
-    while queue and len(tree.frames) < MAX_PATHS:
+    while queue and len(tree.frames) < FILE_LIMITS.graph_paths:
         _, _, node, function, share = heapq.heappop(queue)
         for callee, edge in edges[function]:
             add(node, callee, share * shares[function, callee], share * edge.calls)

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.call_tree import Profile, RecordFault
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import ProfileNote, because
 from perf_culprit.model.unit_sizes import MILLISECONDS, NANOSECONDS
 from perf_culprit.read.profiles.call_graph import CallGraph, unfold
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
-from perf_culprit.read.profiles.profile_tree import MAX_NODES, Frame, bounded, frame
+from perf_culprit.read.profiles.profile_tree import Frame, bounded, frame
 
 # Callgrind's output (Valgrind, Xdebug, and converters): a call graph with costs.
 
@@ -146,8 +147,10 @@ def _take_function(state: _CallgrindState, key: str, value: str) -> RecordFault 
 
 def _function(state: _CallgrindState, identity: tuple[str, str], file: str) -> int:
     if identity not in state.numbers:
-        if len(state.numbers) >= MAX_NODES:
-            raise DataError(f"has more than {MAX_NODES:,} functions", next_step="profile a smaller part")
+        if len(state.numbers) >= FILE_LIMITS.profile_nodes:
+            raise DataError(
+                f"has more than {FILE_LIMITS.profile_nodes:,} functions", next_step="profile a smaller part"
+            )
         known_file = bounded(file) if file and not file.startswith("???") else None
         state.numbers[identity] = state.graph.new(Frame(bounded(identity[1]) or "(no name)", known_file))
     return state.numbers[identity]
@@ -358,8 +361,8 @@ def _read_cprofile(file: ProfileFile) -> tuple[Profile, ...]:
 
 def _cprofile_functions(stats: dict[Any, Any], graph: CallGraph, file: ProfileFile) -> dict[Any, int]:
     """Add each valid entry to the graph, as (file, line, name): (calls, calls, self, elapsed, callers)."""
-    if len(stats) > MAX_NODES:
-        raise DataError(f"has more than {MAX_NODES:,} functions", next_step="profile a smaller part")
+    if len(stats) > FILE_LIMITS.profile_nodes:
+        raise DataError(f"has more than {FILE_LIMITS.profile_nodes:,} functions", next_step="profile a smaller part")
     places: dict[Any, int] = {}
     for key, entry in stats.items():
         file.intake.records += 1

@@ -10,16 +10,12 @@ from typing import Final, NamedTuple
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.call_tree import Profile, RecordFault
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import ProfileNote, because
 from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.logs.log_chunks import STDIN_NAME
 from perf_culprit.read.profiles.profile_file import Intake, ProfileFile, ProfileReader, opened
 from perf_culprit.read.profiles.profile_tree import TOP, Frame, ProfileTree, frame
-
-MAX_SERVICES: Final = 1_000
-MAX_HELD: Final = 2_000_000
-# The limit of one trace's events that wait for an earlier event, which a file that begins late lacks.
-MAX_HELD_OF_TRACE: Final = 100_000
 
 Reject = Callable[[RecordFault, str], None]
 
@@ -43,9 +39,9 @@ class EntryTrees:
     def of(self, entry: Frame) -> ProfileTree:
         tree = self.trees.get(entry.method)
         if tree is None:
-            if len(self.trees) >= MAX_SERVICES:
+            if len(self.trees) >= FILE_LIMITS.services:
                 raise DataError(
-                    f"holds traces that begin with more than {MAX_SERVICES:,} different operations",
+                    f"holds traces that begin with more than {FILE_LIMITS.services:,} different operations",
                     next_step="instrument the entry operations too, or give a part of the log",
                 )
             tree = self.trees[entry.method] = ProfileTree()
@@ -73,7 +69,7 @@ class ExecutionTraces:
         self.held_count += 1
         if execution.order == 0 and len(executions) == max(executions) + 1:
             self._finish(trace)
-        elif self.held_count > MAX_HELD:
+        elif self.held_count > FILE_LIMITS.held_events:
             self.finish()
 
     def finish(self) -> None:
@@ -136,14 +132,18 @@ class EventTraces:
     def add(self, trace: str, event: Event) -> None:
         ongoing = self.open.get(trace)
         if ongoing is None:
-            if len(self.open) >= MAX_HELD:
-                raise DataError(f"holds more than {MAX_HELD:,} open traces", next_step="give a part of the log")
+            if len(self.open) >= FILE_LIMITS.held_events:
+                raise DataError(
+                    f"holds more than {FILE_LIMITS.held_events:,} open traces", next_step="give a part of the log"
+                )
             ongoing = self.open[trace] = _OpenTrace()
         if event.order < ongoing.following:
             self.reject(RecordFault.REPEATED, event.frame.method)
             return
         heapq.heappush(ongoing.held, event)
-        while ongoing.held and (ongoing.held[0].order <= ongoing.following or len(ongoing.held) > MAX_HELD_OF_TRACE):
+        while ongoing.held and (
+            ongoing.held[0].order <= ongoing.following or len(ongoing.held) > FILE_LIMITS.held_events_of_trace
+        ):
             self._take(ongoing, heapq.heappop(ongoing.held))
 
     def skip(self, trace: str, order: int, name: str) -> None:
@@ -200,8 +200,6 @@ class EventTraces:
 
 
 MAP_NAME: Final = "kieker.map"
-MAX_MAP_BYTES: Final = 1 << 20
-MAX_TIME: Final = 1e19
 DEFAULT_UNIT: Final = "NANOSECONDS"
 _RECORD: Final = re.compile(r"\$[0-9]++;-?+[0-9]++;")
 _METADATA: Final = "KiekerMetadataRecord"
@@ -254,7 +252,7 @@ def _kinds(folder: Path, place: str) -> dict[str, str]:
     path = folder / MAP_NAME
     try:
         with path.open("rb") as stream:
-            text = stream.read(MAX_MAP_BYTES).decode("utf-8", "replace")
+            text = stream.read(FILE_LIMITS.method_map_bytes).decode("utf-8", "replace")
     except OSError:
         raise DataError(
             "kieker.map is missing; it must be next to the log",
@@ -300,7 +298,7 @@ def _take_record(log: _Log, kind: str, fields: Sequence[str]) -> RecordFault | N
 def _take_execution(log: _Log, fields: Sequence[str]) -> RecordFault | None:
     elapsed = int(fields[6]) - int(fields[5])
     order, depth = int(fields[8]), int(fields[9])
-    if not 0 <= elapsed <= MAX_TIME or order < 0 or depth < 0:
+    if not 0 <= elapsed <= FILE_LIMITS.event_time_ns or order < 0 or depth < 0:
         return RecordFault.NUMBER
     log.executions.add(
         fields[4], Execution(order=order, depth=depth, frame=_operation(log, fields[2]), elapsed=float(elapsed))
@@ -310,7 +308,7 @@ def _take_execution(log: _Log, fields: Sequence[str]) -> RecordFault | None:
 
 def _take_event(log: _Log, fields: Sequence[str], *, begins: bool) -> RecordFault | None:
     time, order = int(fields[2]), int(fields[4])
-    if not 0 <= time <= MAX_TIME or order < 0:
+    if not 0 <= time <= FILE_LIMITS.event_time_ns or order < 0:
         return RecordFault.NUMBER
     log.events.add(fields[3], Event(order=order, begins=begins, frame=_operation(log, fields[5]), time=time))
     return None

@@ -9,12 +9,12 @@ from typing import Final
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault, UnusedRecord
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Reason
 from perf_culprit.read.format_reader import Reader
 from perf_culprit.read.logs.log_chunks import STDIN_NAME, Readable, unpacked
 
 MAX_EXAMPLES: Final = 3
-MAX_TEXT_CHARACTERS: Final = 200
 
 
 @dataclass(kw_only=True, slots=True)
@@ -32,8 +32,8 @@ class Intake:
         self.unused[fault] += 1
         if self.unused[fault] <= MAX_EXAMPLES:
             if isinstance(text, bytes | bytearray | memoryview):
-                text = bytes(text[:MAX_TEXT_CHARACTERS]).decode("utf-8", "replace")
-            shown = str(text)[:MAX_TEXT_CHARACTERS].encode("utf-8", "replace").decode()
+                text = bytes(text[: FILE_LIMITS.message_characters]).decode("utf-8", "replace")
+            shown = str(text)[: FILE_LIMITS.message_characters].encode("utf-8", "replace").decode()
             self.examples.append(UnusedRecord(fault=fault, place=place, text=shown))
 
     def note(self, note: Reason) -> None:
@@ -45,10 +45,6 @@ class Intake:
 
 HEAD_BYTES: Final = 1 << 16
 CHUNK_BYTES: Final = 1 << 20
-MAX_LINE_CHARACTERS: Final = 4 << 20
-# The limits of formats that are read in pieces, and of those that must be in memory as a whole.
-MAX_STREAMED_BYTES: Final = 16 << 30
-MAX_WHOLE_BYTES: Final = 512 << 20
 _UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -93,7 +89,7 @@ class ProfileFile:
         """Call `Intake.reject`; `at` is the place in the file: `:12`, `: sample 3`."""
         self.intake.reject(fault, text, place=self.place + at)
 
-    def chunks(self, *, most: int = MAX_STREAMED_BYTES) -> Iterator[bytes]:
+    def chunks(self, *, most: int = FILE_LIMITS.streamed_profile_bytes) -> Iterator[bytes]:
         """Yield all bytes from the first on. UTF-16, which some shells write, becomes UTF-8."""
         if not self.head.startswith(_UTF16_BOMS):
             yield from self._bytes(most=most)
@@ -114,11 +110,11 @@ class ProfileFile:
                 number += 1
                 if skipping:
                     skipping = False
-                elif len(line) > MAX_LINE_CHARACTERS:
+                elif len(line) > FILE_LIMITS.line_characters:
                     self._too_long(number, line)
                 else:
                     yield number, line.removesuffix("\r")
-            if len(rest) > MAX_LINE_CHARACTERS:
+            if len(rest) > FILE_LIMITS.line_characters:
                 if not skipping:
                     self._too_long(number + 1, rest)
                 skipping, rest = True, ""
@@ -128,9 +124,9 @@ class ProfileFile:
 
     def content(self) -> bytes:
         """Return all bytes; raise DataError if the file is too large."""
-        return b"".join(self.chunks(most=MAX_WHOLE_BYTES))
+        return b"".join(self.chunks(most=FILE_LIMITS.profile_bytes))
 
-    def _bytes(self, *, most: int = MAX_STREAMED_BYTES) -> Iterator[bytes]:
+    def _bytes(self, *, most: int = FILE_LIMITS.streamed_profile_bytes) -> Iterator[bytes]:
         yield self.head
         size = len(self.head)
         try:

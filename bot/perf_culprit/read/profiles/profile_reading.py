@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, ProfileNode, ProfileReading
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import ProfileNote, because
 from perf_culprit.read.logs.log_chunks import STDIN_NAME
 from perf_culprit.read.profiles import kieker
 from perf_culprit.read.profiles.profile_file import Intake, opened
 from perf_culprit.read.profiles.profile_formats import AUTO, check_format, reader_of
-from perf_culprit.read.profiles.profile_tree import MAX_NODES
 
 
 @dataclass(kw_only=True, slots=True)
@@ -63,9 +63,9 @@ def combine(profiles: Sequence[Profile]) -> Profile:
     for profile in profiles:
         _add(aligned, profile, offset=offset, repetitions=repetitions)
         offset += profile.repetitions
-    if len(aligned.nodes) > MAX_NODES:
+    if len(aligned.nodes) > FILE_LIMITS.profile_nodes:
         raise DataError(
-            f"more than {MAX_NODES:,} different paths of methods over {repetitions} repetitions",
+            f"more than {FILE_LIMITS.profile_nodes:,} different paths of methods over {repetitions} repetitions",
             next_step="check that the names leave out arguments, ids and times",
         )
     nodes = (

@@ -11,15 +11,14 @@ from typing import Final
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, ProfileNode, RecordFault
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 # Foreign names become methods that are bounded, writable, and the same in every repetition.
 
-MAX_NAME_CHARACTERS: Final = 1_000
 # Files of these names are distinguished by their folders.
 _NAMELESS_FILES: Final = frozenset({"__init__.py", "__main__.py", "index.js", "index.ts", "mod.rs", "main.py"})
 # py-spy writes one thread as `Thread 481 "MainThread"` in one run and as `Thread 684 ""` in the next.
 _NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]++|[0-9]++|\s*+\"[^\"]*+\"")
-MAX_LINE_NUMBER: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,9 @@ def frame(name: str, file: str | None = None, line: int | None = None) -> Frame:
     if not file:
         return Frame(name)
     file = bounded(file)
-    if line is not None and not 0 <= line <= MAX_LINE_NUMBER:
+    if line is not None and not 0 <= line <= FILE_LIMITS.line_number:
         line = None
-    return Frame(f"{_short(file)}:{name}"[:MAX_NAME_CHARACTERS], file, line)
+    return Frame(f"{_short(file)}:{name}"[: FILE_LIMITS.method_characters], file, line)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -59,8 +58,8 @@ def group_name(text: str) -> str:
 
 
 def bounded(text: str) -> str:
-    """Shorten text to MAX_NAME_CHARACTERS and make it valid UTF-8 without surrounding spaces."""
-    cut = text if len(text) <= MAX_NAME_CHARACTERS else text[: MAX_NAME_CHARACTERS - 1] + "…"
+    """Shorten text to FILE_LIMITS.method_characters and make it valid UTF-8 without surrounding spaces."""
+    cut = text if len(text) <= FILE_LIMITS.method_characters else text[: FILE_LIMITS.method_characters - 1] + "…"
     return cut.encode("utf-8", "replace").decode("utf-8").strip()
 
 
@@ -82,7 +81,6 @@ FEWEST_STACKS: Final = 8
 LARGE_PERIOD: Final = 1_000
 PERIOD_OF_ONE: Final = 100_000
 FEWEST_DIFFERENT: Final = 3
-MOST_DIFFERENT: Final = 100
 # Seconds are decimals: a multiple of the rarest stack's time is that number of samples.
 _NEAR: Final = 1e-3
 # Counts of samples include rare stacks: if the rarest of FEWEST_STACKS weighs more, it is not a count *(choice)*.
@@ -105,7 +103,7 @@ class Weights:
             return
         self.stacks += 1
         self.total += weight
-        if len(self._different) < MOST_DIFFERENT:
+        if len(self._different) < FILE_LIMITS.compared_profiles:
             self._different.add(weight)
         self.smallest = min(self.smallest, weight)
         self.is_whole = self.is_whole and weight % 1 == 0
@@ -126,15 +124,14 @@ class Weights:
     def samples(self) -> float:
         """The number of samples behind weights that are times. If no weight divides the others, each is one sample."""
         ratios = [one / self.smallest for one in self._different]
-        is_counted = len(ratios) < MOST_DIFFERENT and all(abs(one - round(one)) <= _NEAR * one for one in ratios)
+        is_counted = len(ratios) < FILE_LIMITS.compared_profiles and all(
+            abs(one - round(one)) <= _NEAR * one for one in ratios
+        )
         return self.total / self.smallest if ratios and is_counted else float(self.stacks)
 
 
 # A profile under construction has a node per path of methods, in flat lists, so that its depth is not limited.
 
-# Real programs have thousands of paths; more come from arguments or ids within names.
-MAX_NODES: Final = 200_000
-MAX_DEPTH: Final = 10_000
 TOP: Final = -1
 MS: Final = "ms"
 # The service of a file that names none.
@@ -176,12 +173,12 @@ class ProfileTree:
         """Add a sampled stack, root first. False if it is too deep: the deepest node kept then has the amount."""
         self.weights.add(amount)
         node = TOP
-        for frame in frames[:MAX_DEPTH]:
+        for frame in frames[: FILE_LIMITS.profile_depth]:
             node = self.child(node, frame)
             self.elapsed[node] += amount
         if frames:
             self.self_time[node] += amount
-        return len(frames) <= MAX_DEPTH
+        return len(frames) <= FILE_LIMITS.profile_depth
 
     def profile(
         self,
@@ -219,12 +216,12 @@ class ProfileTree:
 
     def _new(self, parent: int, frame: Frame) -> int:
         depth = 0 if parent == TOP else self.depths[parent] + 1
-        if depth >= MAX_DEPTH:
+        if depth >= FILE_LIMITS.profile_depth:
             return parent
         node = len(self.frames)
-        if node >= MAX_NODES:
+        if node >= FILE_LIMITS.profile_nodes:
             raise DataError(
-                f"more than {MAX_NODES:,} different paths of methods",
+                f"more than {FILE_LIMITS.profile_nodes:,} different paths of methods",
                 next_step="check that the names leave out arguments, ids and times; profile a smaller part",
             )
         self.index[parent, frame.method] = node

@@ -13,8 +13,8 @@ from urllib.parse import unquote, unquote_to_bytes
 
 import msgspec
 
-# Larger bundles and maps are ignored, because reading one takes seconds.
-MAX_BYTES: Final = 32 << 20
+from perf_culprit.model.file_limits import FILE_LIMITS
+
 SUFFIXES: Final = (".js", ".cjs", ".mjs")
 # A function's name is at most this number of mapped places before its parameters, where V8 places its beginning.
 NAME_BEFORE: Final = 3
@@ -101,8 +101,8 @@ def _text_of(path: Path) -> str | None:
         # Some files of /proc are regular and have no end.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123 - has no flags
             is_regular = S_ISREG(os.fstat(file.fileno()).st_mode)
-            data = (file.read(MAX_BYTES + 1) or b"") if is_regular else b""
-        return data.decode(errors="replace") if 0 < len(data) <= MAX_BYTES else None
+            data = (file.read(FILE_LIMITS.source_map_bytes + 1) or b"") if is_regular else b""
+        return data.decode(errors="replace") if 0 < len(data) <= FILE_LIMITS.source_map_bytes else None
     except (OSError, ValueError):
         return None
 

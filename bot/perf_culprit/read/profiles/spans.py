@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.profiles.profile_file import ProfileFile
-from perf_culprit.read.profiles.profile_tree import MAX_DEPTH, TOP, Frame, ProfileTree, bounded, frame
+from perf_culprit.read.profiles.profile_tree import (
+    TOP,
+    Frame,
+    ProfileTree,
+    bounded,
+    frame,
+)
 
-MAX_SPANS: Final = 5_000_000
 # OpenTelemetry's specified default for an instrumented program that does not name itself.
 UNKNOWN_SERVICE: Final = "unknown_service"
-MAX_TIME_NS: Final = 2**63 - 1
-MAX_TYPES: Final = 1_000
 # Path segments or query values that are numbers, UUIDs or hashes.
 _IDS: Final = re.compile(r"(?<=[/=])(?:[0-9]++|(?=[a-fA-F-]*+[0-9])[0-9a-fA-F-]{8,}+)(?=$|[/?&#,; ])")
-# The limit per request type. More calls are grouped in the order of their time; a large tree lowers the limit.
-MOST_REPETITIONS: Final = 1_000
 FEWEST_REPETITIONS: Final = 60
-# The total of all request types, shared in proportion to their spans.
-MOST_TIMES: Final = 1_000_000
 _NO_PARENT: Final = -1
 _LOST_PARENT: Final = -2
 # The caller's waiting time outside of the callee's span: transport, queues, retries.
@@ -71,7 +71,7 @@ class Spans:
         trace, span, parent = ids
         if is_shared:
             span, parent = _server(span), span
-        if start is None or end is None or not 0 <= start <= end <= MAX_TIME_NS:
+        if start is None or end is None or not 0 <= start <= end <= FILE_LIMITS.span_time_ns:
             return RecordFault.NUMBER
         own = self.traces.get(trace)
         if own is None:
@@ -79,8 +79,8 @@ class Spans:
         place = len(self.starts)
         if own.setdefault(span, place) != place:
             return RecordFault.REPEATED
-        if place >= MAX_SPANS:
-            raise DataError(f"holds more than {MAX_SPANS:,} spans", next_step="give files of a shorter time")
+        if place >= FILE_LIMITS.spans:
+            raise DataError(f"holds more than {FILE_LIMITS.spans:,} spans", next_step="give files of a shorter time")
         above = own.get(parent, _LOST_PARENT) if parent else _NO_PARENT
         if above == _LOST_PARENT:
             self.waiting.append((place, own, parent))
@@ -127,9 +127,9 @@ def profiles(spans: Spans) -> tuple[Profile, ...]:
     roots = np.flatnonzero(forest.parents < 0)
     roots = roots[np.argsort(forest.starts[roots], kind="stable")]
     types, firsts, own_type = np.unique(forest.frame_of[roots], return_index=True, return_inverse=True)
-    if len(types) > MAX_TYPES:
+    if len(types) > FILE_LIMITS.request_types:
         raise DataError(
-            f"more than {MAX_TYPES:,} different operations begin traces",
+            f"more than {FILE_LIMITS.request_types:,} different operations begin traces",
             place=spans.file.place,
             next_step="check that the names of root spans leave out arguments and ids",
         )
@@ -190,7 +190,7 @@ class _Forest:
         """Make the profile of one operation's calls, in the order of their starts, level by level of the trees."""
         tree, executions = ProfileTree(), []
         spans, calls, above = roots, np.arange(len(roots)), np.full(len(roots), TOP)
-        for level in range(1, MAX_DEPTH + 1):
+        for level in range(1, FILE_LIMITS.profile_depth + 1):
             if not spans.size:
                 break
             self.reached[spans] = True
@@ -198,7 +198,7 @@ class _Forest:
             own, callees = self.own[spans], self.callee[spans]
             is_client = callees >= 0
             executions.append(np.stack([nodes, calls, self.elapsed[spans], np.where(is_client, 0, own)]))
-            if level < MAX_DEPTH and is_client.any():
+            if level < FILE_LIMITS.profile_depth and is_client.any():
                 networks = self._nodes(tree, nodes[is_client], self.networks[callees[is_client]])
                 executions.append(np.stack([networks, calls[is_client], own[is_client], own[is_client]]))
             counts = self.children[spans]
@@ -226,8 +226,8 @@ class _Forest:
     def _profile(self, tree: ProfileTree, executions: Integers, *, calls: int) -> Profile:
         """`executions`: node, call, time, own time. Each repetition is one call, or the mean of neighbouring calls."""
         nodes, call, *times = executions
-        share = MOST_TIMES * executions.shape[1] // len(self.parents) // len(tree.frames)
-        size = math.ceil(calls / max(FEWEST_REPETITIONS, min(MOST_REPETITIONS, share)))
+        share = FILE_LIMITS.repetition_times * executions.shape[1] // len(self.parents) // len(tree.frames)
+        size = math.ceil(calls / max(FEWEST_REPETITIONS, min(FILE_LIMITS.repetitions, share)))
         repetitions = math.ceil(calls / size)
         cells = nodes * repetitions + call // size
         scale = MILLISECONDS["ns"] / np.minimum(size, calls - size * np.arange(repetitions))

@@ -12,12 +12,12 @@ import msgspec
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault, decode_profile
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.json_files import WRITE_AGAIN, format_of
 from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.profiles.json_elements import UNDECODABLE, JsonElements
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader, printable
 from perf_culprit.read.profiles.profile_tree import (
-    MAX_NODES,
     Frame,
     Intervals,
     OpenCalls,
@@ -195,9 +195,6 @@ SPEEDSCOPE = ProfileReader(
 
 # Chrome's trace events (Chromium, Node, VizTracer, Perfetto's JSON): begin and end, or complete events, by thread.
 
-MAX_THREADS: Final = 20_000
-# Some thousands of years in microseconds.
-MAX_TIME_US: Final = 1e17
 # Times are written to the nanosecond.
 ROUNDING_US: Final = 1e-3
 _CHROME_EVENTS: Final = frozenset({b"traceEvents"})
@@ -267,8 +264,8 @@ def _take_event(trace: _ChromeTrace, event: TraceEvent, number: int) -> None:
         trace.file.reject(fault, f"{phase} {event.name}", at=f": event {number}")
         return
     time = event.ts
-    is_length = duration is not None and (phase != "X" or 0 <= duration <= MAX_TIME_US)
-    if time is None or not abs(time) <= MAX_TIME_US or duration is None or not is_length:
+    is_length = duration is not None and (phase != "X" or 0 <= duration <= FILE_LIMITS.time_us)
+    if time is None or not abs(time) <= FILE_LIMITS.time_us or duration is None or not is_length:
         trace.file.reject(RecordFault.NUMBER, f"{event.name} ts={time} dur={event.dur}", at=f": event {number}")
         return
     key = (event.pid, event.tid)
@@ -295,16 +292,17 @@ def _take_name(trace: _ChromeTrace, event: TraceEvent) -> None:
 
 
 def _new_thread(trace: _ChromeTrace, key: _Key) -> _ChromeThread:
-    if len(trace.threads) >= MAX_THREADS:
-        raise DataError(f"has more than {MAX_THREADS:,} threads", next_step="record a shorter time")
+    if len(trace.threads) >= FILE_LIMITS.threads:
+        raise DataError(f"has more than {FILE_LIMITS.threads:,} threads", next_step="record a shorter time")
     trace.threads[key] = _ChromeThread()
     return trace.threads[key]
 
 
 def _new_name(trace: _ChromeTrace, name: str) -> int:
-    if len(trace.names) >= MAX_NODES:
+    if len(trace.names) >= FILE_LIMITS.profile_nodes:
         raise DataError(
-            f"has more than {MAX_NODES:,} different names", next_step="leave ids and arguments out of the events' names"
+            f"has more than {FILE_LIMITS.profile_nodes:,} different names",
+            next_step="leave ids and arguments out of the events' names",
         )
     trace.names[name] = len(trace.names)
     return trace.names[name]

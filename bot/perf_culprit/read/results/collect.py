@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 from msgspec import structs
 
 from perf_culprit.errors import DataError, TooLargeError, list_names
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Direction, Environment, FileRead, MetricKey, Run
 from perf_culprit.progress import doing
 from perf_culprit.read.format_reader import first_match
@@ -72,10 +73,6 @@ BEGINNING = re.compile(r"^[ \t]{0,20}(?=\{\s{0,40}\"|\[\s{0,40}[\[{])", re.MULTI
 BREAKS = re.compile(
     r"\n[ \t\r]{0,20}\n\s{0,1000}|\n(?=(?:time(?:stamp|Stamp)?|date(?:time)?|commit|command|name|metric_name)[,;\t])"
 )
-MAX_DOCUMENTS = 2_000
-# Every failed attempt reads the text up to its error to count lines. The limit is about a second of that.
-MAX_CHARACTERS_READ = 500_000_000
-MAX_PARAGRAPHS = 500
 
 
 def _known_documents(source: Source, is_known: Callable[[Source], bool]) -> tuple[list[Source], Source]:
@@ -90,7 +87,7 @@ def _known_documents(source: Source, is_known: Callable[[Source], bool]) -> tupl
     pieces: list[Source] = []
     rest: list[str] = []
     last = line = 0
-    for start, end in islice(_documents(text), MAX_DOCUMENTS):
+    for start, end in islice(_documents(text), FILE_LIMITS.documents):
         place = f"{source.place}:{text.count(chr(10), 0, start) + 1}"
         if end is None and pieces:
             raise DataError(
@@ -113,7 +110,7 @@ def _known_documents(source: Source, is_known: Callable[[Source], bool]) -> tupl
 
 def _paragraphs(source: Source) -> Iterator[Source]:
     """Yield the parts between blank lines or headers, if there is more than one."""
-    texts = [] if isinstance(source, LargeFile) else BREAKS.split(source.text_or_empty(), MAX_PARAGRAPHS)
+    texts = [] if isinstance(source, LargeFile) else BREAKS.split(source.text_or_empty(), FILE_LIMITS.paragraphs)
     if len(texts) > 1 and source.json_or_none() is None:
         yield from (_named(source, text) for text in texts if "\n" in text)
 
@@ -126,7 +123,7 @@ def _documents(text: str) -> Iterator[tuple[int, int | None]]:
     """Yield the begin and end of each document; the end is None if the text cuts it off."""
     decoder = json.JSONDecoder()
     position = read = 0
-    while read <= MAX_CHARACTERS_READ:
+    while read <= FILE_LIMITS.attempted_characters:
         if (beginning := BEGINNING.search(text, position)) is None:
             return
         start = beginning.end()

@@ -11,14 +11,12 @@ from itertools import pairwise
 from typing import BinaryIO, Final
 
 from perf_culprit.errors import DataError, UsageError, list_names
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Reason, remark
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.source import STDIN_NAME, Source, read_file, read_stream
 
-MAX_ROWS: Final = 20_000
-MAX_CELLS: Final = 2_000_000
-MAX_HEADER_CHARACTERS: Final = 200_000
 DELIMITERS: Final = (",", ";", "\t")
 MISSING: Final = frozenset({"", "nan", "na", "n/a", "null", "none"})
 # Each part is bounded, so that no cell makes the pattern slow.
@@ -83,7 +81,7 @@ def _read(source: Source) -> _Cells:
     whole = source.text()
     text = whole.lstrip("\r\n")
     skipped = whole[: len(whole) - len(text)].count("\n")
-    delimiter = _delimiter(text.partition("\n")[0][:MAX_HEADER_CHARACTERS])
+    delimiter = _delimiter(text.partition("\n")[0][: FILE_LIMITS.commit_header_characters])
     if NO_TABLE.match(text):
         raise source.error(
             "is not a table of cells, it looks like JSON or JavaScript",
@@ -121,9 +119,9 @@ def _check_row(rows: Sequence[Sequence[str]], header: Sequence[str], *, place: s
             place=f"{place}:{line}",
             next_step="check the delimiters and quotes of this row",
         )
-    if len(rows) > MAX_ROWS or len(rows) * len(header) > MAX_CELLS:
+    if len(rows) > FILE_LIMITS.commit_rows or len(rows) * len(header) > FILE_LIMITS.commit_cells:
         raise DataError(
-            f"holds more than {MAX_ROWS:,} rows or {MAX_CELLS:,} cells",
+            f"holds more than {FILE_LIMITS.commit_rows:,} rows or {FILE_LIMITS.commit_cells:,} cells",
             place=place,
             next_step="leave out the oldest rows, or columns that are not needed",
         )

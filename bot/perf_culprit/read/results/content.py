@@ -6,11 +6,10 @@ import unicodedata
 from typing import Any
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 MAX_SHOWN_CHARACTERS = 120
 WHOLE_JSON_STEP = "check that the benchmark step finished and wrote only JSON to this file"
-# Results are nested less than ten levels deep. The limit stops early on a hostile file.
-MAX_DEPTH = 100
 _TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\],]', re.DOTALL)
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -119,7 +118,7 @@ def closed_json(text: str) -> str:
             open_.pop()
         elif mark == ",":
             end, closing = match.start(), "".join(reversed(open_))
-        if mark == '"' or len(open_) > MAX_DEPTH:
+        if mark == '"' or len(open_) > FILE_LIMITS.json_depth:
             break
     return text[:end] + closing
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perf_culprit.errors import DataError, list_names
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import NUMBER, TIME_UNIT, lines, nanoseconds, qualified
 from perf_culprit.read.results.content import shown
@@ -20,7 +21,12 @@ from perf_culprit.read.results.parsed import (
     gathered,
     unique,
 )
-from perf_culprit.read.results.source import MAX_NUMBER_CHARACTERS, Source, attribute_number, has_root, parse_xml
+from perf_culprit.read.results.source import (
+    Source,
+    attribute_number,
+    has_root,
+    parse_xml,
+)
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -29,7 +35,6 @@ if TYPE_CHECKING:
 
 XML_SCOPES = ("TestCase", "Section")
 XML_ROOTS = ("<Catch2TestRun", "<Catch ", "<Catch>")
-MAX_SCOPE_CHARACTERS = 10_000
 RUN_AGAIN = "run the benchmark again with -r xml"
 
 
@@ -61,7 +66,7 @@ def _xml_results(root: "Element", file: str) -> Iterator[_XmlResult]:
         if element.tag in XML_SCOPES:
             name = (element.get("name") or "").strip()
             scope = f"{scope}/{name}" if scope else name
-            if len(scope) > MAX_SCOPE_CHARACTERS:
+            if len(scope) > FILE_LIMITS.scope_characters:
                 raise DataError("nests sections with endless names", place=file, next_step=RUN_AGAIN)
         if element.tag == "BenchmarkResults":
             name = element.get("name") or ""
@@ -80,7 +85,7 @@ def _xml_benchmark(name: str, result: _XmlResult) -> Benchmark:
     summary = Summary(
         value=value,
         statistic="mean",
-        count=int(count) if count.isdecimal() and len(count) < MAX_NUMBER_CHARACTERS else None,
+        count=int(count) if count.isdecimal() and len(count) < FILE_LIMITS.number_characters else None,
         standard_deviation=None if deviation is None else _xml_number(deviation, "value", result),
         confidence_interval=None if low is None or high is None else (low, high),
         confidence_level=None if low is None or high is None else level,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import PRINTED_NS, csv_cells, is_number, number_of, qualified
 from perf_culprit.read.results.content import shown
@@ -28,8 +29,6 @@ from perf_culprit.read.results.parsed import (
 from perf_culprit.read.results.source import Source
 
 # github-action-benchmark's custom JSON: `[{name, unit, value}]`. Only the tool's name states the direction.
-
-MAX_NUMBER_CHARACTERS = 100
 
 
 def _is_custom(source: Source) -> bool:
@@ -58,7 +57,7 @@ def _custom_number(value: JsonValue) -> float:
     if not isinstance(value.value, str):
         return value.number()
     try:
-        number = float(value.value) if len(value.value) <= MAX_NUMBER_CHARACTERS else None
+        number = float(value.value) if len(value.value) <= FILE_LIMITS.number_characters else None
     except ValueError:
         number = None
     if number is None:

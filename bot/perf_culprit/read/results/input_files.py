@@ -16,20 +16,16 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.source import (
     LARGE_HEAD_BYTES,
-    MAX_FILE_BYTES,
-    MAX_LARGE_BYTES,
     STDIN_NAME,
     LargeFile,
     Source,
     open_file,
     open_stream,
 )
-
-MAX_FILES = 20_000
-MAX_TOTAL_BYTES = 512 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +44,7 @@ def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple
     """Return one input per path. A file that is reached twice counts once; otherwise its samples would count double."""
     inputs: list[Input] = []
     seen: set[str] = set()
-    budget = MAX_TOTAL_BYTES
+    budget = FILE_LIMITS.total_bytes
     for path in paths:
         if path == STDIN_NAME:
             files, is_search = [STDIN_NAME], False
@@ -62,9 +58,10 @@ def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple
             seen.add(identity)
             source = open_stream(file, stdin or sys.stdin.buffer) if file == STDIN_NAME else open_file(file)
             budget -= len(source.data)
-            if budget < 0 or len(seen) > MAX_FILES:
+            if budget < 0 or len(seen) > FILE_LIMITS.files:
                 raise DataError(
-                    f"is more than {MAX_FILES:,} files or {MAX_TOTAL_BYTES:,} bytes together with the inputs before it",
+                    f"is more than {FILE_LIMITS.files:,} files or {FILE_LIMITS.total_bytes:,} bytes together with the "
+                    "inputs before it",
                     place=shown(path),
                     next_step="name the result files only",
                 )
@@ -115,11 +112,6 @@ def _walk(path: str) -> Iterator[str]:
 
 # Foreign zip artifacts are read in memory: nothing is written to disk, and no member's name becomes a path.
 
-MAX_MEMBERS = 20_000
-# The limit for members in memory; larger members are unpacked while they are read.
-MAX_ARCHIVE_BYTES = 128 << 20
-# Real results compress by a factor of 10 to 50, zeros by 1,000. Small members have no limit.
-MAX_RATIO = 200
 RATIO_FREE_BYTES = 1 << 20
 
 _SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -145,9 +137,9 @@ def is_archive(data: bytes) -> bool:
 
 def read_archive(data: bytes, *, name: str) -> tuple[Source, ...]:
     """Read the files of a zip archive; raise DataError with the reason if the archive is rejected."""
-    if data.count(_ENTRY) > MAX_MEMBERS:
+    if data.count(_ENTRY) > FILE_LIMITS.members:
         # Members are counted before zipfile creates an object for each.
-        raise _refusal(name, f"holds more than {MAX_MEMBERS:,} files")
+        raise _refusal(name, f"holds more than {FILE_LIMITS.members:,} files")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [member for member in archive.infolist() if not member.filename.endswith("/")]
@@ -171,8 +163,8 @@ def _check(members: list[zipfile.ZipInfo], name: str) -> None:
 
 
 def _check_total(sizes: list[int], name: str) -> None:
-    in_memory = sum(size for size in sizes if size <= MAX_FILE_BYTES)
-    for size, limit in ((in_memory, MAX_ARCHIVE_BYTES), (sum(sizes), MAX_LARGE_BYTES)):
+    in_memory = sum(size for size in sizes if size <= FILE_LIMITS.file_bytes)
+    for size, limit in ((in_memory, FILE_LIMITS.member_bytes), (sum(sizes), FILE_LIMITS.large_file_bytes)):
         if size > limit:
             raise _refusal(name, f"unpacks to more than {limit:,} bytes")
 
@@ -191,8 +183,11 @@ def _member_refusal(member: zipfile.ZipInfo) -> str | None:
         (stat.S_ISLNK(member.external_attr >> 16), "is a link"),
         (bool(member.flag_bits & _ENCRYPTED), "is encrypted"),
         (member.compress_type not in _READABLE, "is compressed in a way that is not read here"),
-        (member.file_size > MAX_LARGE_BYTES, f"is larger than {MAX_LARGE_BYTES:,} bytes"),
-        (member.file_size > RATIO_FREE_BYTES and ratio > MAX_RATIO, f"unpacks to more than {MAX_RATIO} times its size"),
+        (member.file_size > FILE_LIMITS.large_file_bytes, f"is larger than {FILE_LIMITS.large_file_bytes:,} bytes"),
+        (
+            member.file_size > RATIO_FREE_BYTES and ratio > FILE_LIMITS.unpacked_ratio,
+            f"unpacks to more than {FILE_LIMITS.unpacked_ratio} times its size",
+        ),
     )
     return next((reason for refused, reason in refusals if refused), None)
 
@@ -200,10 +195,10 @@ def _member_refusal(member: zipfile.ZipInfo) -> str | None:
 def _members(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str, packed: bytes) -> Iterator[Source]:
     sizes: list[int] = []
     for member in members:
-        is_large = member.file_size > MAX_FILE_BYTES
+        is_large = member.file_size > FILE_LIMITS.file_bytes
         with archive.open(member) as stream:
             # The declared size may be false, so the size that is read counts.
-            data = stream.read(LARGE_HEAD_BYTES if is_large else MAX_FILE_BYTES + 1)
+            data = stream.read(LARGE_HEAD_BYTES if is_large else FILE_LIMITS.file_bytes + 1)
         sizes.append(len(data))
         _check_total(sizes, name)
         path = f"{name}/{member.filename}"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perf_culprit.errors import DataError, TooLargeError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Summary
-from perf_culprit.read.json_pieces import MAX_VALUE_BYTES, JsonPieces
+from perf_culprit.read.json_pieces import JsonPieces
 from perf_culprit.read.results.content import WHOLE_JSON_STEP, DuplicateMemberError, load_json
 
 MAX_SHOWN_KEY_CHARACTERS = 60
-MAX_SAMPLES = 1_000_000
 _TYPE_NAMES = {
     dict: "an object",
     list: "a list",
@@ -90,9 +90,9 @@ class JsonValue:
         """Return a list of finite numbers. Its length is limited, so that an error does not take a minute."""
         if not isinstance(self.value, list):
             raise self.error(f"is {self.kind}, not a list")
-        if len(self.value) > MAX_SAMPLES:
+        if len(self.value) > FILE_LIMITS.json_samples:
             raise TooLargeError(
-                f"holds more than {MAX_SAMPLES:,} samples",
+                f"holds more than {FILE_LIMITS.json_samples:,} samples",
                 place=self.place,
                 next_step="let the tool keep fewer samples",
             )
@@ -214,9 +214,9 @@ class _Members:
     def keep(self, key: str) -> None:
         value = _raw(self.pieces)
         self.size_bytes += len(key) + len(value)
-        if self.size_bytes > MAX_VALUE_BYTES:
+        if self.size_bytes > FILE_LIMITS.json_value_bytes:
             raise TooLargeError(
-                f"holds more than {MAX_VALUE_BYTES:,} bytes besides its results",
+                f"holds more than {FILE_LIMITS.json_value_bytes:,} bytes besides its results",
                 place=self.place,
                 next_step="let the tool write less about the machine and the run",
             )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Benchmark, CounterTable, Metric, in_utc
 from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.parsed import (
@@ -15,7 +16,7 @@ from perf_culprit.read.results.parsed import (
     checked_name,
     full_hash,
 )
-from perf_culprit.read.results.source import MAX_LARGE_BYTES, Source
+from perf_culprit.read.results.source import Source
 
 FORMAT = "perf-culprit-run"
 
@@ -36,7 +37,7 @@ def _is_own_run(source: Source) -> bool:
 
 
 def _read_own_run(source: Source) -> Parsed:
-    data = source.content(max_bytes=MAX_LARGE_BYTES if is_own(source) else None)
+    data = source.content(max_bytes=FILE_LIMITS.large_file_bytes if is_own(source) else None)
     if not data.startswith(OWN_START):
         # Our JSON reader comes first: it rejects duplicate names and accepts byte order marks.
         source.json()

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from perf_culprit.errors import DataError, TooLargeError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import (
     FULL_HASH,
     NO_COST,
@@ -33,11 +34,8 @@ from perf_culprit.model.run import (
 from perf_culprit.model.unit_sizes import SECONDS
 from perf_culprit.read.format_reader import Reader
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.json_value import MAX_SAMPLES
-from perf_culprit.read.results.source import MAX_FILE_BYTES, LargeFile, Source
+from perf_culprit.read.results.source import LargeFile, Source
 
-MAX_NAME_CHARACTERS = 10_000
-MAX_UNIT_CHARACTERS = 100
 # The metric's name if the file has none.
 VALUE = "value"
 SECOND_TIME = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
@@ -170,9 +168,11 @@ def check_samples(samples: Sequence[float], *, metric: Metric, place: str) -> No
     """Raise DataError unless there are samples, all finite, and none negative for a time."""
     if not samples:
         raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
-    if len(samples) > MAX_SAMPLES:
+    if len(samples) > FILE_LIMITS.json_samples:
         raise TooLargeError(
-            f"holds more than {MAX_SAMPLES:,} samples", place=place, next_step="let the tool keep fewer samples"
+            f"holds more than {FILE_LIMITS.json_samples:,} samples",
+            place=place,
+            next_step="let the tool keep fewer samples",
         )
     # The usual case, without any fault, is checked in C, because a suite has millions of samples.
     if not (all(map(math.isfinite, samples)) and min(samples) >= 0):
@@ -204,9 +204,9 @@ def checked_name(name: str, *, place: str) -> str:
     """Check a benchmark's name. Return it as the tool spells it, without characters that are not valid UTF-8."""
     if not name.strip():
         raise DataError("the benchmark has no name", place=place, next_step="give each benchmark a name")
-    if len(name) > MAX_NAME_CHARACTERS:
+    if len(name) > FILE_LIMITS.name_characters:
         raise DataError(
-            f"the name is longer than {MAX_NAME_CHARACTERS:,} characters",
+            f"the name is longer than {FILE_LIMITS.name_characters:,} characters",
             place=place,
             next_step="give the benchmark a shorter name",
         )
@@ -214,9 +214,11 @@ def checked_name(name: str, *, place: str) -> str:
 
 
 def checked_metric(metric: Metric, *, place: str) -> Metric:
-    if len(metric.unit) > MAX_UNIT_CHARACTERS:
+    if len(metric.unit) > FILE_LIMITS.unit_characters:
         raise DataError(
-            f"the unit is longer than {MAX_UNIT_CHARACTERS} characters", place=place, next_step="shorten the unit"
+            f"the unit is longer than {FILE_LIMITS.unit_characters} characters",
+            place=place,
+            next_step="shorten the unit",
         )
     name, unit = checked_name(metric.name, place=place), writable(metric.unit).strip()
     # Return the same object, which thousands of a suite's benchmarks share.
@@ -330,9 +332,6 @@ def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ..
 
 # A file too large for memory is thinned: each benchmark keeps one sample of each equal stretch of its time.
 
-# More samples than this add nothing to a test, but a file may hold millions.
-KEPT_SAMPLES = 10_000
-MAX_KEPT_BYTES = 512 << 20
 # CPython's memory for a float and its place in a tuple, and for a benchmark with its summary, place and key.
 SAMPLE_BYTES = 32
 BENCHMARK_BYTES = 1_000
@@ -361,22 +360,22 @@ class Thinning:
     def notes(self) -> tuple[str, ...]:
         if not self.left_out:
             return ()
-        reason = (
-            f"the file is above {MAX_FILE_BYTES >> 20} MiB: at most {KEPT_SAMPLES:,} samples of each benchmark are kept"
+        above = f"the file is above {FILE_LIMITS.file_bytes >> 20} MiB: at most {FILE_LIMITS.kept_samples:,} samples of"
+        return (
+            f"{above} each benchmark are kept, spread evenly over time: {self.kept:,} of {self.kept + self.left_out:,}",
         )
-        return (f"{reason}, spread evenly over time: {self.kept:,} of {self.kept + self.left_out:,}",)
 
     def _hold(self, size_bytes: int) -> None:
         self._bytes += size_bytes
-        if self._bytes > MAX_KEPT_BYTES:
+        if self._bytes > FILE_LIMITS.kept_bytes:
             raise TooLargeError(
-                f"its benchmarks take more than {MAX_KEPT_BYTES >> 20} MiB of memory",
+                f"its benchmarks take more than {FILE_LIMITS.kept_bytes >> 20} MiB of memory",
                 place=self.source.place,
                 next_step="split the suite into several files, or let the tool write fewer samples",
             )
 
 
-def thinned(samples: Sequence[float], most: int = KEPT_SAMPLES) -> tuple[float, ...]:
+def thinned(samples: Sequence[float], most: int = FILE_LIMITS.kept_samples) -> tuple[float, ...]:
     """Keep at most `most` samples in order: a random one of each of `most` equal stretches, with a fixed seed.
 
     With a constant distance, noise of the same period would be invisible.

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.model.unit_sizes import BYTES
 from perf_culprit.read.results.console import (
@@ -47,7 +48,6 @@ FIRST_NUMBER: Final = re.compile(rf"['\"`]?({NUMBER})")
 UNIT: Final = re.compile(rf"(?P<name>.{{0,99}}?)\s?[(\[](?P<unit>{TIME_UNIT}|ops/s(?:ec)?)[)\]]")
 RATES: Final = ("ops/s", "ops/sec", "hz")
 NAMES: Final = ("task name", "name", "benchmark", "command", "task", "method")
-MAX_CELLS: Final = 100
 
 Row = tuple[str, dict[str, str]]
 
@@ -58,7 +58,7 @@ def _rows(source: Source, *, edge: str) -> Iterator[Row]:
     for number, line in lines(source):
         text = line.strip()
         cells = [cell.strip() for cell in text.strip(edge).split(edge)] if text[:1] == text[-1:] == edge else []
-        if not cells or len(cells) > MAX_CELLS or (header and len(cells) != len(header)):
+        if not cells or len(cells) > FILE_LIMITS.printed_cells or (header and len(cells) != len(header)):
             header = header if text[:1] in "├┌+" and text else []
             continue
         if not header:
@@ -375,7 +375,6 @@ PYTEST_COMPARED_CSV = ResultReader(
 ASV_LINE: Final = re.compile(r"(?P<done>\[[ 0-9.]{1,9}%\] ··· )(?P<rest>.{0,9999})")
 ASV_NAMED: Final = re.compile(rf"(?P<name>\S{{1,999}}){SPACE}(?P<cell>\S.{{0,99}}?)\s{{0,99}}")
 ASV_CELL: Final = re.compile(rf"({NUMBER})(?:±{NUMBER})?(?:({TIME_UNIT})|([kMGT]))?")
-MAX_ASV_VALUES: Final = 100_000
 ASV_MEMORY: Final = {"mem": "memory", "peakmem": "peak_memory"}
 RULES: Final = ({"="}, {"=", " "}, {"-"}, {"-", " "})
 
@@ -438,9 +437,9 @@ def _asv_benchmark(name: str, place: str, cell: re.Match[str]) -> Benchmark:
 
 
 def _read_asv_text(source: Source) -> Parsed:
-    cells = list(islice(_asv_values(source), MAX_ASV_VALUES + 1))
-    if len(cells) > MAX_ASV_VALUES:
-        raise source.error(f"holds more than {MAX_ASV_VALUES:,} values", "give asv's result files instead")
+    cells = list(islice(_asv_values(source), FILE_LIMITS.asv_values + 1))
+    if len(cells) > FILE_LIMITS.asv_values:
+        raise source.error(f"holds more than {FILE_LIMITS.asv_values:,} values", "give asv's result files instead")
     values = [(name, place, ASV_CELL.fullmatch(text)) for name, place, text in cells]
     failed = sum(cell is None for _, _, cell in values)
     placed = [(_asv_benchmark(name, place, cell), place) for name, place, cell in values if cell is not None]

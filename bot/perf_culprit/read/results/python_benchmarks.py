@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import LONGEST_NAME, TIME, Benchmark, Direction, Environment, Metric, Summary
 from perf_culprit.read.results.console import NUMBER, PRINTED_NS, VALUE_GROUP, Lines, Measured, line_reader, nanoseconds
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
@@ -229,7 +230,6 @@ ASV_SUITE = "../benchmarks.json"
 ASV_COLUMNS = ("samples", "stats_ci_99_a", "stats_ci_99_b", "stats_repeat")
 ASV_LEVEL = 0.99
 LARGEST = sys.float_info.max
-MAX_PARAMETER_COMBINATIONS = 100_000
 
 
 def _read_asv(source: Source) -> Parsed:
@@ -321,7 +321,7 @@ def _asv_names(name: str, params: JsonValue | None, result: JsonValue, *, count:
     """Return one name per combination of parameters, in the order of itertools.product, as asv shows them."""
     given = () if params is None or params.value is None else params.elements()
     axes = [[str(value.value) for value in axis.elements()] for axis in given]
-    if count > MAX_PARAMETER_COMBINATIONS or math.prod(len(axis) for axis in axes) != count:
+    if count > FILE_LIMITS.parameter_combinations or math.prod(len(axis) for axis in axes) != count:
         raise result.error("has another number of results than its parameters have combinations")
     if not axes:
         return [name]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from perf_culprit.errors import DataError, TooLargeError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.results.content import closed_json, decode, encoding, load_json, refusal, shown
 from perf_culprit.read.results.json_value import JsonValue, Take, read_list
 
@@ -20,22 +21,13 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-MAX_FILE_BYTES = 64 << 20
-# The limit for formats that are read line by line: hours of a load test, one line per request.
-MAX_STREAMED_BYTES = 4 << 30
-# The limit for lists of JSON, our own runs, standard input and members of archives.
-MAX_LARGE_BYTES = 1 << 30
 CHUNK_BYTES = 1 << 20
-MAX_LINE_CHARACTERS = 4 << 20
 HEAD_CHARACTERS = 100_000
 LARGE_HEAD_BYTES = 1 << 20
 STDIN_NAME = "-"
 XML_HEAD_CHARACTERS = 4096
 # What scripts call the list of results.
 RESULT_LISTS = ("results", "benchmarks", "tasks")
-MAX_NUMBER_CHARACTERS = 100
-# The limit of `<` and `&` in XML, which cost a parser time and memory. A megabyte of real results has about 20,000.
-MAX_XML_MARKS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -139,8 +131,8 @@ class Source:
             raise refused
         try:
             with self._stream() as stream, io.TextIOWrapper(stream, encoding=encoding(self.data), newline="") as text:
-                while line := text.readline(MAX_LINE_CHARACTERS):
-                    if len(line) == MAX_LINE_CHARACTERS or "\x00" in line:
+                while line := text.readline(FILE_LIMITS.line_characters):
+                    if len(line) == FILE_LIMITS.line_characters or "\x00" in line:
                         raise _no_line(self.place)
                     yield line
         except UnicodeDecodeError:
@@ -173,7 +165,7 @@ class LargeFile(Source):
 
     def content(self, *, max_bytes: int | None = None) -> bytes:
         if max_bytes is None:
-            raise _too_large(self.place, MAX_FILE_BYTES)
+            raise _too_large(self.place, FILE_LIMITS.file_bytes)
         try:
             with self._stream() as stream:
                 return read_stream(self.name, stream, max_bytes=max_bytes).data
@@ -204,8 +196,8 @@ class LargeFile(Source):
         try:
             with self._stream() as stream:
                 while chunk := stream.read(CHUNK_BYTES):
-                    if (size := size + len(chunk)) > MAX_LARGE_BYTES:
-                        raise _too_large(self.place, MAX_LARGE_BYTES)
+                    if (size := size + len(chunk)) > FILE_LIMITS.large_file_bytes:
+                        raise _too_large(self.place, FILE_LIMITS.large_file_bytes)
                     yield decoder.decode(chunk).encode()
                 decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -223,7 +215,7 @@ class LargeFile(Source):
 
     @cached_property
     def _text_or_error(self) -> str | DataError:
-        return refusal(self.data, self.place) or _too_large(self.place, MAX_FILE_BYTES)
+        return refusal(self.data, self.place) or _too_large(self.place, FILE_LIMITS.file_bytes)
 
 
 def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source], bool]:
@@ -250,8 +242,8 @@ def parse_xml(source: Source, *, next_step: str) -> "Element":
     from defusedxml.ElementTree import ParseError, fromstring
 
     text = source.text()
-    if text.count("<") + text.count("&") > MAX_XML_MARKS:
-        raise source.error(f"holds more than {MAX_XML_MARKS:,} tags", "write the benchmarks alone to a file")
+    if text.count("<") + text.count("&") > FILE_LIMITS.xml_marks:
+        raise source.error(f"holds more than {FILE_LIMITS.xml_marks:,} tags", "write the benchmarks alone to a file")
     try:
         # No tool writes a document type; forbidding it excludes entities to expand.
         root: Element = fromstring(text, forbid_dtd=True)
@@ -270,7 +262,7 @@ def attribute_number(element: "Element", attribute: str, *, place: str, next_ste
     if (text := element.get(attribute)) is None:
         return None
     try:
-        return float(text[:MAX_NUMBER_CHARACTERS])
+        return float(text[: FILE_LIMITS.number_characters])
     except ValueError:
         raise DataError(f"`{attribute}` of `{element.tag}` is not a number", place=place, next_step=next_step) from None
 
@@ -279,27 +271,27 @@ def open_file(path: str) -> Source:
     """Read the file at `path` into memory, or open it as a LargeFile if it is too large."""
     try:
         file = Path(path)
-        if file.is_file() and MAX_FILE_BYTES < file.stat().st_size <= MAX_STREAMED_BYTES:
+        if file.is_file() and FILE_LIMITS.file_bytes < file.stat().st_size <= FILE_LIMITS.streamed_file_bytes:
             with file.open("rb") as stream:
                 head = stream.read(LARGE_HEAD_BYTES)
             return LargeFile(path, head, is_on_disk=True, opened=lambda: file.open("rb"))
     except (OSError, ValueError):
         pass  # read_file reports the fault
-    return replace(read_file(path, max_bytes=MAX_FILE_BYTES), is_on_disk=True)
+    return replace(read_file(path, max_bytes=FILE_LIMITS.file_bytes), is_on_disk=True)
 
 
 def open_stream(name: str, stream: BinaryIO) -> Source:
     """Read `stream` into memory, or into an unnamed temporary file if it is too large."""
-    data = stream.read(MAX_FILE_BYTES + 1)
-    if len(data) <= MAX_FILE_BYTES:
+    data = stream.read(FILE_LIMITS.file_bytes + 1)
+    if len(data) <= FILE_LIMITS.file_bytes:
         return Source(name, data)
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the source
     size = copy.write(data)
     while chunk := stream.read(CHUNK_BYTES):
         size += copy.write(chunk)
-        if size > MAX_LARGE_BYTES:
+        if size > FILE_LIMITS.large_file_bytes:
             copy.close()
-            raise _too_large(Source(name, b"").place, MAX_LARGE_BYTES)
+            raise _too_large(Source(name, b"").place, FILE_LIMITS.large_file_bytes)
     source = LargeFile(name, data[:LARGE_HEAD_BYTES], opened=partial(_from_start, copy))
     weakref.finalize(source, copy.close)
     return source
@@ -310,7 +302,7 @@ def _from_start(copy: BinaryIO) -> BinaryIO:
     return os.fdopen(os.dup(copy.fileno()), "rb")
 
 
-def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
+def read_file(path: str | Path, *, max_bytes: int = FILE_LIMITS.file_bytes) -> Source:
     """Read the file at `path` after a check of its size."""
     name = str(path)
     try:
@@ -325,7 +317,7 @@ def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
         raise DataError("is not a path", place=shown(name), next_step="give the path of a result file") from None
 
 
-def read_stream(name: str, stream: BinaryIO, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
+def read_stream(name: str, stream: BinaryIO, *, max_bytes: int = FILE_LIMITS.file_bytes) -> Source:
     """Read `stream` up to the limit, because a pipe's size is unknown."""
     data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
@@ -343,7 +335,7 @@ def _unreadable(name: str, error: OSError) -> DataError:
 
 def _no_line(place: str) -> DataError:
     return DataError(
-        f"is not text in lines of at most {MAX_LINE_CHARACTERS:,} characters",
+        f"is not text in lines of at most {FILE_LIMITS.line_characters:,} characters",
         place=place,
         next_step="write the file as UTF-8, one record per line",
     )

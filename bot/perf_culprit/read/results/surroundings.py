@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from defusedxml import ElementTree
 
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import LONGEST_NAME, PACKAGE_SEPARATOR, Environment
 from perf_culprit.read.results.parsed import Parsed, components, epoch_time
 
@@ -35,7 +36,6 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
 # Our environment may hold a token, so only the variables that locate the tools are passed on. Nothing is downloaded.
 PASSED_ON: Final = ("PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "DOTNET_ROOT", "LD_LIBRARY_PATH")
 OFFLINE: Final = {"GOTOOLCHAIN": "local", "RUSTUP_AUTO_INSTALL": "0", "DOTNET_CLI_TELEMETRY_OPTOUT": "1"}
-LONGEST_ANSWER_S: Final = 5.0
 BOOT_FACT: Final = Path("/proc/sys/kernel/random/boot_id")
 # Of GitHub, GitLab, Jenkins, CircleCI, Buildkite and Azure.
 CI_RUNS: Final = (
@@ -75,7 +75,7 @@ def _asked(words: tuple[str, ...], folder: Path) -> "subprocess.Popen[str] | Non
 def _version(tool: "subprocess.Popen[str]") -> str | None:
     with tool:
         try:
-            text, _ = tool.communicate(timeout=LONGEST_ANSWER_S)
+            text, _ = tool.communicate(timeout=FILE_LIMITS.machine_answer_s)
         except subprocess.TimeoutExpired:
             tool.kill()
             return None
@@ -88,7 +88,6 @@ def _version(tool: "subprocess.Popen[str]") -> str | None:
 # Unreadable files are ignored, because no verdict needs them. Only well-known names in the folder itself count.
 
 LARGEST_FILE_BYTES: Final = 10_000_000
-MOST_FILES: Final = 20
 
 Pairs = Iterator[tuple[str, str]]
 
@@ -102,7 +101,9 @@ def lock_environment(folder: Path) -> Environment:
     try:
         files = sorted(path for path in folder.iterdir() if ecosystem_of(path.name) and path.is_file())
         contents = {
-            path.name: path.read_bytes() for path in files[:MOST_FILES] if path.stat().st_size <= LARGEST_FILE_BYTES
+            path.name: path.read_bytes()
+            for path in files[: FILE_LIMITS.machine_files]
+            if path.stat().st_size <= LARGEST_FILE_BYTES
         }
     except OSError:
         return Environment()

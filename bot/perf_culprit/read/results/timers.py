@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
     HEADING,
@@ -25,7 +26,7 @@ from perf_culprit.read.results.console import (
     number_of,
 )
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.json_value import MAX_SAMPLES, JsonValue, are_objects, mean_summary
+from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
     NANOSECOND_TIME,
     SECOND_TIME,
@@ -159,7 +160,6 @@ SHELL_LINES = Lines(
 )
 # The command that a shell printed before its times (`set -x`, a prompt).
 SHELL_COMMAND = re.compile(r"(?:\+{1,9}|[$%>#]) (?:time )?(?P<name>\S.{0,9998})")
-LONGEST_HEADING = 100
 
 
 @dataclass(slots=True)
@@ -175,7 +175,11 @@ class _Timed:
         command = SHELL_COMMAND.fullmatch(self.before[-1]) if self.before else None
         if command is None and (headings := list(filter(None, map(HEADING.fullmatch, self.before)))):
             return headings[-1]["name"]
-        alone = self.before[0].rstrip(": ") if len(self.before) == 1 and len(self.before[0]) <= LONGEST_HEADING else ""
+        alone = (
+            self.before[0].rstrip(": ")
+            if len(self.before) == 1 and len(self.before[0]) <= FILE_LIMITS.printed_line_characters
+            else ""
+        )
         return command["name"] if command else alone
 
 
@@ -346,7 +350,6 @@ PYTEST_DURATIONS = line_reader(
 PLAIN_VALUE = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
 # Each part is bounded, so that no line makes the pattern slow.
 PLAIN_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,4})?")
-MAX_LINE_CHARACTERS = 100
 NUMBERS_BEGINNING = 20_000
 
 
@@ -365,8 +368,8 @@ def _read_numbers(source: Source) -> Parsed:
             continue
         if not _is_number(text):
             raise source.error("is not one number", "write one number per line", line=number)
-        if len(samples) == MAX_SAMPLES:
-            raise source.error(f"holds more than {MAX_SAMPLES:,} numbers", "measure less often")
+        if len(samples) == FILE_LIMITS.json_samples:
+            raise source.error(f"holds more than {FILE_LIMITS.json_samples:,} numbers", "measure less often")
         samples.append(float(text))
     return Parsed(
         benchmarks=(from_samples(source.stem or "value", metric=PLAIN_VALUE, samples=samples, place=source.place),)
@@ -374,7 +377,7 @@ def _read_numbers(source: Source) -> Parsed:
 
 
 def _is_number(text: str) -> bool:
-    return len(text) <= MAX_LINE_CHARACTERS and PLAIN_NUMBER.fullmatch(text) is not None
+    return len(text) <= FILE_LIMITS.printed_line_characters and PLAIN_NUMBER.fullmatch(text) is not None
 
 
 NUMBERS = ResultReader(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results import source
@@ -19,7 +20,7 @@ ROWS = 20_000
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MAX_FILE_BYTES", 2000)
+    monkeypatch.setitem(vars(FILE_LIMITS), "file_bytes", 2000)
     monkeypatch.setattr(source, "LARGE_HEAD_BYTES", 1000)
 
 
@@ -67,7 +68,7 @@ def test_a_large_archive_and_a_file_beyond_every_limit_are_refused(
         packed.writestr("numbers.txt", "1\n" * 2000)
     with pytest.raises(DataError, match="is larger than 2,000 bytes"):
         collect([str(archive)])
-    monkeypatch.setattr(source, "MAX_STREAMED_BYTES", 3000)
+    monkeypatch.setitem(vars(FILE_LIMITS), "streamed_file_bytes", 3000)
     with pytest.raises(DataError, match="is larger than"):
         collect([jtl(tmp_path / "results.jtl")])
 
@@ -75,7 +76,7 @@ def test_a_large_archive_and_a_file_beyond_every_limit_are_refused(
 def test_a_line_without_end_and_bytes_that_are_no_text_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "MAX_LINE_CHARACTERS", 1500)
+    monkeypatch.setitem(vars(FILE_LIMITS), "line_characters", 1500)
     path = tmp_path / "counters.csv"
     for tail in (b"5" * 3000, b"2,\xff\n" * 1000, b"2,\x00\n" * 1000):
         path.write_bytes(b"time,a\n1,1\n" + b"1,1\n" * 400 + tail)
@@ -97,5 +98,5 @@ def test_what_collect_wrote_is_read_again_however_large(tmp_path: Path) -> None:
     run = Run(benchmarks=(Benchmark.of(name="f", metric=metric, samples=samples),))
     path = tmp_path / "run.json"
     path.write_bytes(encode_run(run))
-    assert path.stat().st_size > source.MAX_FILE_BYTES
+    assert path.stat().st_size > FILE_LIMITS.file_bytes
     assert collect([str(path)]).benchmarks == run.benchmarks

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Direction
-from perf_culprit.read.counters import load_test
 from perf_culprit.read.counters.load_test import LoadTest, Reservoir
-from perf_culprit.read.results.parsed import KEPT_SAMPLES
 from tests.support.counter_goldens import golden
 from tests.support.counter_tables import columns, only_table, read
 
@@ -43,12 +42,12 @@ def test_seconds_without_requests_have_no_throughput_and_no_other_values() -> No
 
 
 def test_samples_and_labels_are_bounded_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load_test, "MAX_LABELS", 2)
+    monkeypatch.setitem(vars(FILE_LIMITS), "load_labels", 2)
     test = LoadTest(name="k6", place="f")
     for label in ("a", "b", "c", "c"):
         test.request(test.at(0), label, 1.0, has_failed=False)
         test.request(test.at(0), label, 1.0, has_failed=True)
-    for _ in range(KEPT_SAMPLES):
+    for _ in range(FILE_LIMITS.kept_samples):
         test.time("a", 2.0)
     parsed = test.parsed()
     assert [(benchmark.name, len(benchmark.samples)) for benchmark in parsed.benchmarks] == [("a", 10_000), ("b", 1)]
@@ -65,7 +64,7 @@ def test_a_test_of_more_than_a_week_has_broken_times(monkeypatch: pytest.MonkeyP
     test.at(8 * 24 * 3600).requests += 1
     with pytest.raises(DataError, match="more than a week"):
         test.parsed()
-    monkeypatch.setattr(load_test, "MAX_SECONDS", 2)
+    monkeypatch.setitem(vars(FILE_LIMITS), "load_test_s", 2)
     with pytest.raises(DataError, match="more than a week"):
         test.at(5)
 

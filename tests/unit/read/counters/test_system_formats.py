@@ -3,8 +3,9 @@ import json
 import pytest
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Direction
-from perf_culprit.read.counters import counter_tables, perf_stat, system_counters
+from perf_culprit.read.counters import perf_stat
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.source import Source
 from tests.support.counter_tables import columns, only_table, read
@@ -275,14 +276,13 @@ def test_sadf_json_of_deep_or_nameless_elements_is_bounded() -> None:
 
 
 def test_too_many_perf_readings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perf_stat, "MAX_READINGS", 2)
+    monkeypatch.setitem(vars(FILE_LIMITS), "counter_readings", 2)
     with pytest.raises(DataError, match="more than 2 readings"):
         read(f"{event()}\n" * 3)
 
 
 def test_too_many_values_of_all_tables_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system_counters, "MAX_CELLS", 4)
-    monkeypatch.setattr(counter_tables, "MAX_CELLS", 4)
+    monkeypatch.setitem(vars(FILE_LIMITS), "counter_cells", 4)
     with pytest.raises(DataError, match="or 4 values"):
         read(SADF + "".join(f"host{i};1;2026-11-21 02:19:32 UTC;sda;5\n" for i in range(5)))
 
