@@ -10,6 +10,7 @@ from perf_culprit.flows.registry_release import Release, bumped, release_before
 from tests.support.fake_github.faults import Fault
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.scenarios import LEVEL, SLOWER, Outcome, Project, form, project
+from tests.support.webhooks import event
 
 __all__ = ["form", "project"]
 
@@ -67,10 +68,45 @@ def test_a_tag_on_the_commit_makes_it_a_release(project: Project) -> None:
     assert checked(project) == [project.main]
 
 
+def push_tag(project: Project, name: str, *, sha: str = "") -> Outcome:
+    payload = {"repository": event("push")["repository"], "ref": f"refs/tags/{name}", "workflow": "perf"}
+    sha = sha or project.main
+    outcome = project.report(project.start("push", payload, sha=sha, ref=f"refs/tags/{name}", branch=name))
+    assert not outcome.failed, outcome.log
+    return outcome
+
+
+def test_a_pushed_tag_measures_nothing_and_is_compared(project: Project) -> None:
+    pushed(project, LEVEL)
+    tag(project, "v1.0")
+    pushed(project, SLOWER)
+    recorded, measured = project.recorded(), len(project.fake.state.artifacts)
+    tag(project, "v1.1")
+    outcome = push_tag(project, "v1.1")
+    assert "Against `v1.0`: " in outcome.log
+    assert len(project.fake.state.artifacts) == measured, "nothing was measured"
+    assert checked(project) == [project.main]
+    assert project.recorded() == recorded
+    project.main = project.commit(project.main)
+    tag(project, "v1.2")
+    outcome = push_tag(project, "v1.2")
+    assert "`v1.2` is not compared: no run of its commit is stored" in outcome.log
+    assert len(checked(project)) == 1
+
+
+@pytest.mark.parametrize("form", ["split"])  # in one file GitHub's own reference tells
+def test_a_branch_with_the_name_of_a_tag_is_no_release(project: Project) -> None:
+    pushed(project, LEVEL)
+    tag(project, "v1.0")
+    pushed(project, LEVEL)
+    push_tag(project, "v1.0")
+    assert checked(project) == []
+
+
 def test_the_first_release_has_nothing_before_it(project: Project) -> None:
     pushed(project, LEVEL, version="0.1")
     outcome = pushed(project, LEVEL, version="1.0")
-    assert "1.0 is not compared: no run of it is stored, or no earlier release has a tag" in outcome.log
+    assert "`1.0` is not compared: no run of its commit is stored, or no earlier release has a tag" in outcome.log
     assert checked(project) == []
     assert not outcome.failed
 

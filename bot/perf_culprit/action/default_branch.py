@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from perf_culprit import git
-from perf_culprit.action.bisection_thread import controller, default_branch, remote
+from perf_culprit.action.bisection_thread import controller, default_branch, remote, trusted_config
 from perf_culprit.action.job import Job, further_work, open_check, say_report, summarise, summarise_report
 from perf_culprit.action.jobs.notices import Notices, notices
 from perf_culprit.config.settings import Config
@@ -17,6 +19,12 @@ from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.report import Report
+
+if TYPE_CHECKING:
+    from perf_culprit.action.jobs.releases import Releases
+    from perf_culprit.flows.registry_release import Release
+
+RELEASES: Final = "comparison with the release before"
 
 
 def notified(job: Job, host: Host, config: Config) -> AbstractContextManager[Notices]:
@@ -136,21 +144,42 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
 def follow_release(job: Job, host: Host, *, commit: str, base: str | None) -> None:
     """Compare a release with the one before it, after its run was recorded: a check, the summary, the issue."""
     from perf_culprit.action.jobs.releases import open_releases
-    from perf_culprit.flows.publish import complete_check
 
-    with further_work(job, "comparison with the release before"), open_releases(remote(job)) as releases:
-        if (release := releases.of_push(host, commit=commit, base=base)) is None:
-            return
-        reports = releases.compared(release, commit=commit, config=job.inputs.config, place=job.history)
-        if not reports:
-            job.log.say(f"{release.name} is not compared: no run of it is stored, or no earlier release has a tag")
-        for report in reports:
-            with open_check(job, host, sha=commit, name=reference_check_name(report.suite)) as check:
-                if check is not None:
-                    complete_check(check, [report], job.destination)
-            say_report(job, report)
-            summarise_report(job, report)
-        follow_reference(job, host, reports)
+    with further_work(job, RELEASES), open_releases(remote(job)) as releases:
+        if (release := releases.of_push(host, commit=commit, base=base)) is not None:
+            follow_reference(job, host, _against_release_before(job, host, releases, release, commit))
+
+
+def follow_tag(job: Job, host: Host, *, name: str, commit: str) -> bool:
+    """Compare the commit of a pushed tag with the release before, if it was measured. False if it is no tag's name."""
+    from perf_culprit.action.jobs.releases import open_releases
+    from perf_culprit.flows.registry_release import Release
+
+    is_tag = False
+    with further_work(job, RELEASES), open_releases(remote(job)) as releases:
+        if is_tag := releases.tags.get(name) == commit:
+            job = replace(job, inputs=job.inputs.replaced(config=trusted_config(job, host)))
+            _against_release_before(job, host, releases, Release(name=name), commit)
+    return is_tag
+
+
+def _against_release_before(
+    job: Job, host: Host, releases: "Releases", release: "Release", commit: str
+) -> tuple[Report, ...]:
+    from perf_culprit.flows.publish import complete_check
+    from perf_culprit.say.issue_texts import uncompared_line
+
+    reports = releases.compared(release, commit=commit, config=job.inputs.config, place=job.history)
+    if not reports:
+        job.log.say(told := uncompared_line(release.name))
+        summarise(job, f"{told}\n")
+    for report in reports:
+        with open_check(job, host, sha=commit, name=reference_check_name(report.suite)) as check:
+            if check is not None:
+                complete_check(check, [report], job.destination)
+        say_report(job, report)
+        summarise_report(job, report)
+    return reports
 
 
 def sum_up_week(job: Job, host: Host, suites: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ from perf_culprit.action.default_branch import (
     check_claims,
     follow_reference,
     follow_release,
+    follow_tag,
     look_after,
     sum_up_week,
 )
@@ -93,6 +94,9 @@ def publish(job: Job) -> int:
     from perf_culprit.github.job_context import connect_host
 
     if job.context.event_name != "workflow_run":
+        if tag := job.context.pushed_tag:
+            follow_tag(job, connect_host(job.destination), name=tag, commit=job.context.sha)
+            return EXIT_FINE
         return publish_run(job, connect_host(job.destination), run_id=int(job.context.run_id))
     return _published(job, again=False, is_checked=False)
 
@@ -130,6 +134,9 @@ def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
     run = _measuring_run(job, host := connect_host(job.destination))
     if not is_checked:
         _check_workflow(job)
+    tag = context.pushed_tag
+    if tag and follow_tag(job, host, name=tag, commit=run.sha) and run.conclusion == "skipped":
+        return EXIT_FINE
     if run.conclusion in UNFINISHED and not (run.conclusion == "skipped" and run.cause == "pull_request"):
         summarise(job, unpublished_text(run.ended))
         return EXIT_FINE

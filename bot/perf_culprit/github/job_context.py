@@ -90,6 +90,16 @@ class Context:
         return self.event_name == "push" and self.is_default_branch
 
     @property
+    def pushed_tag(self) -> str | None:
+        """The tag whose push this job, or the run that it follows, is about. The name may be that of a branch."""
+        if self.event_name == "push" and self.ref.startswith("refs/tags/"):
+            return self.ref.removeprefix("refs/tags/")
+        run = value_at(self.event, "workflow_run")
+        is_own = value_at(run, "head_repository", "id") == value_at(self.event, "repository", "id")
+        is_push = self.event_name == "workflow_run" and value_at(run, "event") == "push"
+        return text_or_none(run, "head_branch") if is_own and is_push and not self.follows_default_branch else None
+
+    @property
     def follows_default_branch_push(self) -> bool:
         return self.follows_default_branch and value_at(self.event, "workflow_run", "event") == "push"
 

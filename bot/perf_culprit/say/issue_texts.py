@@ -100,6 +100,12 @@ def reference_body(
     return _issue_text(nodes, ".", options=options)
 
 
+def uncompared_line(release: str) -> str:
+    """Return a line for the log and the job summary: a release that cannot be compared with the one before."""
+    why = "is not compared: no run of its commit is stored, or no earlier release has a tag"
+    return markdown(words("{} {}", Name(release, TITLE_NAME_LIMIT), Safe(why)))
+
+
 def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: IssueOptions) -> str:
     """Report one benchmark, with all its metrics that got worse."""
     name = findings[0].key.benchmark

@@ -25,7 +25,10 @@ def _heading(notification: Notification) -> str:
 
 
 def _titles(notification: Notification) -> list[tuple[str, str]]:
-    return [(clean(issue.title, limit=TITLE_LIMIT), issue.url) for issue in notification.issues]
+    titles = [(clean(issue.title, limit=TITLE_LIMIT), issue.url) for issue in notification.issues]
+    if notification.omitted and notification.run_url:
+        titles.append((f"and {notification.omitted:,} more, in the log of the job", notification.run_url))
+    return titles
 
 
 def _slack(notification: Notification) -> bytes:

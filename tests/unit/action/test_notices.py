@@ -97,6 +97,15 @@ def test_teams_reads_no_markdown_in_a_name(posted: Posted) -> None:
     assert run["selectAction"] == {"type": "Action.OpenUrl", "url": ISSUE}
 
 
+def test_a_message_says_how_many_issues_it_leaves_out(posted: Posted) -> None:
+    send("slack", count=12)
+    assert posted.body["text"].endswith(f"\n• <{DESTINATION.run_url}|and 2 more, in the log of the job>")
+    posted.calls.clear()
+    send("teams", count=12)
+    last = posted.body["attachments"][0]["content"]["body"][-1]["inlines"][0]
+    assert (last["text"], last["selectAction"]["url"]) == ("and 2 more, in the log of the job", DESTINATION.run_url)
+
+
 def test_the_request_has_a_time_limit_and_follows_no_redirect(posted: Posted) -> None:
     send("json")
     ((url, options),) = posted.calls
