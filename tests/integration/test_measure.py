@@ -520,7 +520,7 @@ def test_quiet_is_the_verdict_without_the_progress(repository: Path, capsys: pyt
 
 
 @pytest.mark.parametrize("options", [[], ["--metric", "instructions"], ["--warmup", "0"], ["--dry-run"]])
-def test_the_first_execution_that_fails_ends_it(
+def test_what_fails_on_both_sides_ends_it_at_once(
     repository: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -531,7 +531,32 @@ def test_the_first_execution_that_fails_ends_it(
     run = f'cat number >> "{tmp_path / "executed"}"; echo no such table >&2; exit 9'
     assert measure(repository, *options, run=run) == 3
     assert "exit code 9; its output ends with: no such table" in capsys.readouterr().err
-    assert (tmp_path / "executed").read_text() in {"c2\n", "c3\n"}
+    executed = (tmp_path / "executed").read_text().split()
+    assert len(executed) == len(set(executed))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("echo no such table >&2; exit 9", "command ended with exit code 9: no such table", 0, 1),
+        ("sleep 9", "command took longer than 1 s", 0, 1),
+        (f"{RUN}; exit 9", "command ended with exit code 9", 2, 1),
+    ],
+)
+def test_that_one_side_fails_is_an_answer(
+    repository: Path, capsys: pytest.CaptureFixture[str], case: tuple[str, str, int, int]
+) -> None:
+    fails, told, rounds, code = case
+    run = f'if [ "$(cat number)" = c3 ]; then {fails}; fi; {RUN}'
+    assert measure(repository, "--rounds", "2", "--timeout", "1", run=run) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("The target failed; ")
+    assert f"Not tested: the target's {told}" in shown.out
+    assert f"measured {rounds} of 2 rounds" in shown.out
+    files = [str(repository.parent / "out" / f"{name}.json") for name in ("baseline", "target")]
+    compare = ["compare", "--paired", "--baseline", files[0], "--target", files[1]]
+    assert main(compare) == code
+    assert f"Not tested: the target's {told}" in capsys.readouterr().out
 
 
 @pytest.mark.slow  # a process of its own, ended while it measures

@@ -3,13 +3,12 @@
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from perf_culprit.cli.entry import main
 from perf_culprit.config.settings import HistoryConfig
 from perf_culprit.store.opening import open_history
 from perf_culprit.store.protocol import NamedRun
@@ -81,8 +80,9 @@ def test_parts_are_joined_into_one_report_and_one_stored_run(project: Project) -
 
 
 def test_a_missing_part_is_said_and_the_rest_is_judged(project: Project) -> None:
-    outcome = measured(project, level=CRASH)
-    assert sum(job.failed for job in outcome.jobs) == 1
+    outcome = measured(project, level=LEVEL)
+    held = project.fake.state.artifacts
+    del held[next(number for number, one in held.items() if one.name == "perf-culprit-report-part-2")]
     outcome = project.report(outcome)
     (comment,) = project.comments(7)
     assert "is missing: its benchmarks weren't measured" in comment
@@ -167,75 +167,10 @@ def test_the_recipe_builds_once_and_judges_all_parts(recipe: Project, tmp_path: 
     assert "missing" not in comment
 
 
-def test_a_failed_part_of_the_recipe_is_said(recipe: Project) -> None:
-    outcome = measured(recipe, level=CRASH)
-    assert [job.name for job in outcome.jobs if job.failed] == ["measure"]
+def test_a_part_of_the_recipe_that_fails_is_told_first(recipe: Project) -> None:
+    measured(recipe, level=CRASH)
     (comment,) = recipe.comments(7)
-    assert "is missing: its benchmarks weren't measured" in comment
-
-
-def ran(*words: str) -> Sequence[str]:
-    return ["measure", "--run", "true", "--output", "out", "--commits", "HEAD", *words]
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--part", "1/4"], "need each other"),
-        (["--list", "ls"], "need each other"),
-        (["--part", "1/4", "--list", "ls", "--metric", "instructions"], "has no parts"),
-        (["--part", "5/4", "--list", "ls"], "is not a part such as 2/4"),
-        (["--part", "1/21", "--list", "ls"], "of at most 20"),
-        (["--part", "1/2", "--list", "echo one"], "too few for 2 parts"),
-        (["--part", "1/2", "--list", "false"], "the benchmark"),
-    ],
-)
-def test_what_cannot_be_divided_is_refused(
-    words: Sequence[str],
-    told: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for command in ("init --quiet", "commit --quiet --allow-empty -m one"):
-        run_git(tmp_path, *command.split())
-    monkeypatch.chdir(tmp_path)
-    try:
-        code = main(ran(*words))
-    except SystemExit as left:
-        code = int(left.code or 0)
-    assert code in (2, 3)
-    assert told in capsys.readouterr().err
-
-
-def test_parts_of_the_command_line_are_compared_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Each part executes its own lines alone, also as a warm-up."""
-    run_git(tmp_path, "init", "--quiet")
-    monkeypatch.chdir(tmp_path)
-    script = (
-        'for one in $PERF_CULPRIT_PART; do echo "$one" >> ../asked; echo "$one 100 1$(wc -l < ../asked) ns/op"; done'
-    )
-    for names in ("BenchmarkA BenchmarkB BenchmarkC", "BenchmarkA BenchmarkB BenchmarkC BenchmarkD"):
-        (tmp_path / "names").write_text(names.replace(" ", "\n") + "\n")
-        run_git(tmp_path, "add", "names")
-        run_git(tmp_path, "commit", "--quiet", "-m", names)
-    command = ["measure", "--run", script.replace("../asked", str(tmp_path / "asked")), "--list", "cat names"]
-    shares = []
-    for part in (1, 2):
-        (tmp_path / "asked").write_text("")
-        ends = ["--commits", "HEAD~1", "HEAD", "--rounds", "1"]
-        assert main([*command, "--part", f"{part}/2", "--output", f"part-{part}", *ends]) == 0
-        assert "is missing" not in capsys.readouterr().out, "that other machines measure the rest is no remark"
-        shares.append(set((tmp_path / "asked").read_text().split()))
-    assert sorted(map(len, shares)) == [2, 2]
-    assert not shares[0] & shares[1]
-    files = {side: [f"part-{part}/{side}.json" for part in (1, 2)] for side in ("baseline", "target")}
-    compare = ["compare", "--paired", "--json", "report.json", "--baseline", *files["baseline"]]
-    assert main([*compare, "--target", *files["target"]]) == 0
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert sorted(finding["benchmark"] for finding in report["findings"]) == ["BenchmarkA", "BenchmarkB", "BenchmarkC"]
-    assert [key["benchmark"] for key in report["new"]] == ["BenchmarkD"]
-    assert main([*compare, "--target", files["target"][0]]) == 0
-    assert json.loads((tmp_path / "report.json").read_text())["missing"] == []
+    heading, _, rest = comment[comment.index("### ") :].partition("\n\n")
+    assert heading == "### 🔴 The target failed; 4 benchmarks unchanged within 5%; 2 missing"
+    assert "**Not tested:** the target's command ended with exit code 1: the benchmark crashed" in rest
+    assert list(recipe.fake.state.check_runs.values())[-1].conclusion == "failure"

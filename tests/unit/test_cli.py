@@ -254,6 +254,25 @@ def test_a_lost_benchmark_is_told_and_fails_where_that_is_configured(
     assert ("no result. This fails the check." in shown) == (code == 1)
 
 
+@pytest.mark.parametrize(("levels", "code"), [("{}", 0), ("{lost: fail}", 1)])
+def test_a_failed_benchmark_stands_first_with_its_reason(tmp_path: Path, levels: str, code: int) -> None:
+    for side, fails in (("base", False), ("head", True)):
+        for number in range(4):
+            rows = [{"name": name, "real_time": 10 + 0.01 * number, "cpu_time": 1, "time_unit": "ms"} for name in "ab"]
+            failed = {"error_occurred": True, "error_message": "cannot open table.bin"}
+            rows = [{**row, **failed} if fails and row["name"] == "b" else row for row in rows]
+            content = {"context": {"num_cpus": 2, "library_build_type": "release"}, "benchmarks": rows}
+            (tmp_path / f"{side}{number}.json").write_text(json.dumps(content))
+    (tmp_path / "c.yml").write_text(f"levels: {levels}\n")
+    sides = [[str(tmp_path / f"{side}{number}.json") for number in range(4)] for side in ("base", "head")]
+    options = ["--config", str(tmp_path / "c.yml"), "--paired", "--baseline", *sides[0], "--target", *sides[1]]
+    assert main(["compare", *options, "--markdown", str(tmp_path / "c.md")]) == code
+    heading, *rest = (tmp_path / "c.md").read_text().splitlines()
+    assert heading.startswith(f"### {'🔴' if code else '⚠️'} 1 benchmark failed; ")
+    assert "**Not tested:** `b`: failed on the target: cannot open `table.bin`" in rest
+    assert "missing" not in heading
+
+
 def test_repeated_options_add_up(results: Path) -> None:
     out = results / "out.json"
     main(

@@ -104,7 +104,8 @@ def _show(measured: "Measured", rounds: int) -> int:
             lambda: render_text(report, colour=colour(sys.stdout), width=table_width(sys.stdout)), report.conclusion
         )
         show(f"{text}\n", sys.stdout)
-    if not measured.rounds and report is not None:
+    has_failed = report is not None and bool(report.lost) and not measured.rounds
+    if not measured.rounds and report is not None and not has_failed:
         return EXIT_FINE
     is_interrupted = isinstance(measured.fault, KeyboardInterrupt)
     why = "interrupted: " if is_interrupted else "time limit reached: " if measured.is_out_of_time else ""
@@ -124,12 +125,14 @@ def _show(measured: "Measured", rounds: int) -> int:
         say(f"compare: perf-culprit compare --paired --baseline {first} --target {target}{second}{third}")
     if not targets:
         say(f"compare: perf-culprit compare --target {first} --repo .")
-    if measured.fault or measured.is_out_of_time:
+    # That one side fails is the answer, and `compare` fails the check.
+    fault = None if has_failed else measured.fault
+    if fault or measured.is_out_of_time:
         say("to continue: repeat the command with --resume")
     if is_interrupted:
         return EXIT_INTERRUPTED
-    if measured.fault is not None:
-        raise measured.fault
+    if fault is not None:
+        raise fault
     return EXIT_FINE
 
 

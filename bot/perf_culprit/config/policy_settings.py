@@ -58,7 +58,9 @@ class LevelsConfig(ConfigSection):
 
     lost: Annotated[
         Literal["note", "fail"] | None,
-        Field(description="what a benchmark that only the baseline has does to the check (default: `note`)"),
+        Field(
+            description="what benchmarks that the target lacks, or that failed there, do to the check (default: `note`)"
+        ),
     ] = None
 
     @model_validator(mode="after")

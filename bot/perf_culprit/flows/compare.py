@@ -28,9 +28,9 @@ from perf_culprit.model.count import is_count
 from perf_culprit.model.detectors import BENCHMARK_DETECTORS, BY_SAMPLE_DETECTORS, COUNTER_DETECTORS
 from perf_culprit.model.finding import PROVEN, Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
-from perf_culprit.model.reason import Reason, Remark, because
+from perf_culprit.model.reason import OF_FAILURES, Reason, Remark, because
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
-from perf_culprit.model.run import MetricKey, Run, Unreached
+from perf_culprit.model.run import FailedSide, MetricKey, Run, Unreached
 from perf_culprit.progress import doing
 from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_executions, collect_separate
 from perf_culprit.read.results.content import shown
@@ -134,7 +134,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     report = build_report(judgement, baseline=baseline, target=target, settings=settings)
     if left is not None:  # missing metrics may belong to unreached benchmarks
         report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
-    if lost := sum(config.of(key).fails_if_lost for key in report.missing):
+    if lost := sum(config.of(key).fails_if_lost for key in (*report.missing, *_failing(report))):
         report = structs.replace(report, notes=(because(Remark.LOST, count=lost), *report.notes))
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
     groups, budgets = group_means(report.findings, config.groups), checked_budgets(measured, config)
@@ -143,6 +143,12 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     if not report.has_nothing_in_common or not (alike := _alike(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
+
+
+def _failing(report: Report) -> list[MetricKey]:
+    """Return the metrics whose numbers are those of failures of the target."""
+    failing = {one.benchmark for one in report.lost if one.side is FailedSide.TARGET and one.kind in OF_FAILURES}
+    return [one.key for one in report.findings if one.key.benchmark in failing]
 
 
 def _unreached(left: Unreached) -> Reason:

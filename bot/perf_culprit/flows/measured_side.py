@@ -14,10 +14,14 @@ from msgspec.structs import replace
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.files import read_limited, replace_file
+from perf_culprit.measure.runner import ExecutionError
+from perf_culprit.model.bisection import FailureKind
 from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.reason import Loss
 from perf_culprit.model.run import Cost, Run
 from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.merge import join_executions
+from perf_culprit.read.results.parsed import lost
 
 MOST_BYTES: Final = 256 << 20  # as for a search's state
 DIGEST_CHARACTERS: Final = 8
@@ -63,6 +67,11 @@ class MeasuredSide:
             seed=self.run.seed,
         )
         self.rounds = number
+
+    def lose(self, error: ExecutionError) -> None:
+        """Note that the command, or its build, fails on this side."""
+        what = "build " if error.kind is FailureKind.BUILD else ""
+        self.run = replace(self.run, commit=self.commit, lost=(lost("", what + error.fault, kind=Loss.COMMAND),))
 
     def spend(self, executions: int, seconds: float) -> None:
         self.run = replace(self.run, cost=self.run.cost + Cost(executions, seconds))

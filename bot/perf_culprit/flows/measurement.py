@@ -46,11 +46,12 @@ from perf_culprit.measure.worktree_executor import Pace, drawn_round
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact_quantity
 from perf_culprit.model.finding import PROVEN
-from perf_culprit.model.reason import Caveat, Reason, because
+from perf_culprit.model.reason import Caveat, Loss, Reason, because
 from perf_culprit.model.report import Conclusion, Report, decode_tree_comparison, encode_tree_comparison
 from perf_culprit.model.run import HARNESS, VARIANT, Cost, Environment, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.progress import Say
+from perf_culprit.read.results.parsed import lost
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import sentence
@@ -292,7 +293,7 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
         ) as workplace:
             measurement.take(workplace, output)
     except (BotError, KeyboardInterrupt) as error:
-        if not measurement.rounds:
+        if not measurement.rounds and not measurement.is_lost:
             raise
         fault = error
         measurement.write()
@@ -387,6 +388,7 @@ class _Measurement:
         self._traces: Mapping[str, tuple[Path, ...]] = {}
         self._diagnoses: tuple[Path, ...] = ()
         self._lost_harness = ""
+        self._failed: dict[str, ExecutionError] = {}
 
     @property
     def rounds(self) -> int:
@@ -547,7 +549,11 @@ class _Measurement:
                 f"build {side.name} {side.commit[:12]}" if self._plan.commands.build else f"check out {side.name}"
             )
             begun = time.monotonic()
-            workplace.prepare(side.checkout)
+            try:
+                workplace.prepare(side.checkout)
+            except ExecutionError as error:
+                self._fail(side, error)
+                continue
             side.spend(0, time.monotonic() - begun)
             tree = surroundings(workplace.tree(side.checkout))
             side.run = replace(side.run, environment=side.run.environment.merged(tree))
@@ -561,7 +567,10 @@ class _Measurement:
             for side in self._sides:
                 self._say(f"warm-up {number} of {self._plan.asked.warmup}: {side.name} {side.commit[:12]}")
                 variables = self._variables(side)
-                side.spend(1, _seconds_of_one(workplace, side.checkout, is_counted=False, variables=variables))
+                try:
+                    side.spend(1, _seconds_of_one(workplace, side.checkout, is_counted=False, variables=variables))
+                except ExecutionError as error:
+                    self._fail(side, error)
             if self._plan.commands.count is None:
                 self._pace.guess = EXECUTIONS * (time.monotonic() - begun)
 
@@ -617,7 +626,10 @@ class _Measurement:
         return kept
 
     def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
-        """Measure one round. If an execution fails, nothing is kept; if it is interrupted, what all sides have."""
+        """Measure one round. If an execution fails, nothing is kept; if it is interrupted, what all sides have.
+
+        If one side fails from the start, the round keeps the other's results, and what the failed command left.
+        """
         results: dict[str, list[tuple[Path, Run]]] = {side.name: [] for side in sides}
         seconds = dict.fromkeys(results, 0.0)
         seed, number = sides[0].run.seed or 0, sides[0].rounds + 1
@@ -626,19 +638,60 @@ class _Measurement:
             for side, filler in drawn_round(sides, seed=seed, number=number):
                 self._say(f"{words}: {side.name} {side.commit[:12]}")
                 begun = time.monotonic()
-                place, run = self._executed(workplace, side, names, filler=filler)
-                results[side.name].append((place, self._versioned(side, run)))
+                executed: tuple[Path, Run] | None
+                try:
+                    executed = self._executed(workplace, side, names, filler=filler)
+                except ExecutionError as error:
+                    executed = self._after(error, workplace, side, is_first=number == 1 and not names)
+                if executed is not None:
+                    results[side.name].append((executed[0], self._versioned(side, executed[1])))
                 seconds[side.name] += time.monotonic() - begun
         except KeyboardInterrupt as error:
             if not all(results.values()):
                 raise
             interrupt = error
         for side in sides:
-            side.add(results[side.name], seconds=seconds[side.name])
+            if side.name in self._failed and interrupt is None and len(results[side.name]) < EXECUTIONS:
+                self._lose(side, is_whole=not results[side.name])
+            else:
+                side.add(results[side.name], seconds=seconds[side.name])
+        if self.is_lost:
+            raise next(iter(self._failed.values()))
         if interrupt is not None:
             kept = sum(map(len, results.values()))
             self._say(f"interrupted in round {number}: kept {kept} of its {EXECUTIONS * len(sides)} executions")
             raise interrupt
+
+    def _fail(self, side: MeasuredSide, error: ExecutionError) -> None:
+        """Note that the side fails. Raise the error if no side is left."""
+        if side.name not in self._failed:
+            self._say(f"{side.name} {side.commit[:12]}: {error.message}")
+        self._failed.setdefault(side.name, error)
+        if len(self._failed) == len(self._sides):
+            raise error
+
+    def _after(
+        self, error: ExecutionError, workplace: Workplace, side: MeasuredSide, *, is_first: bool
+    ) -> tuple[Path, Run] | None:
+        """Return what a failed execution left. Raise the error unless the side failed from the start."""
+        left = workplace.left_by(error)
+        if not is_first and (side.name not in self._failed or left is None):
+            raise error
+        self._fail(side, error)
+        if left is None:
+            return None
+        failure = lost("", error.fault, kind=Loss.COMMAND)
+        return left[0], replace(left[1], lost=(*left[1].lost, failure))
+
+    def _lose(self, side: MeasuredSide, *, is_whole: bool) -> None:
+        """Give the side up, unless an execution of it succeeded: then it is no reliable failure."""
+        if not is_whole:
+            raise self._failed[side.name]
+        side.lose(self._failed[side.name])
+
+    @property
+    def is_lost(self) -> bool:
+        return any(side.run.lost and not side.rounds for side in self._sides)
 
     def _executed(
         self, workplace: Workplace, side: MeasuredSide, names: Sequence[str], *, filler: int
@@ -718,7 +771,7 @@ class _Measurement:
     def write(self) -> None:
         begun = time.monotonic()
         for side in (*self._sides, *self._again):
-            if side.rounds:
+            if side.rounds or side.run.lost:
                 side.write()
         self._written = time.monotonic()
         self._writing_seconds = self._written - begun

@@ -73,6 +73,8 @@ def record_run(
 
     `warn` is called if stored runs are gone: since `stored_runs` were read, or between two attempts.
     """
+    if not run.keys and run.lost:
+        raise DataError("only failures were measured", next_step="run what failed; nothing was recorded")
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         history.expect(stored_runs)
         name = history.append(judged_run(run, report))

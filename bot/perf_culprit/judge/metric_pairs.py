@@ -12,8 +12,8 @@ from perf_culprit.judge.run_blocks import ONE_A_SIDE, Blocks, blocks_of
 from perf_culprit.judge.statistic import unmeasurable
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
-from perf_culprit.model.reason import Reason, Untested, because
-from perf_culprit.model.run import SHOWN_HASH, Benchmark, Direction, Metric, MetricKey, Run, Summary
+from perf_culprit.model.reason import OF_FAILURES, Reason, Untested, because
+from perf_culprit.model.run import SHOWN_HASH, Benchmark, Direction, FailedSide, Lost, Metric, MetricKey, Run, Summary
 
 MOST_DRAWN = 50
 
@@ -68,11 +68,15 @@ class MetricPair:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pairing:
-    """`pairs` in the target's order; `missing` metrics are in the newest baseline run but not in the target."""
+    """`pairs` in the target's order; `missing` metrics are in the newest baseline run but not in the target.
+
+    `lost`: what failed on one side only.
+    """
 
     pairs: tuple[MetricPair, ...]
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
+    lost: tuple[Lost, ...] = ()
 
 
 def pair_metrics(
@@ -94,6 +98,8 @@ def pair_metrics(
             elif name not in regressed:
                 runs[name] = [benchmark], [position]
     pairs, new, blocks = [], [], blocks_of(baseline, target)
+    losses = lost_on_one_side(baseline, target)
+    failures = {one.benchmark: one.reason for one in losses if one.kind in OF_FAILURES}
     # Usually the same for all metrics.
     shared: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[str | None, ...]]] = {}
     for benchmark in target.benchmarks:
@@ -113,7 +119,15 @@ def pair_metrics(
         positions, commits = shared.setdefault(places, (places, tuple(baseline.runs[i].commit for i in places)))
         pairs.append(
             replace(
-                _pair(key, metric, benchmark, earlier[0], trusted_direction=overridden, older=older),
+                _pair(
+                    key,
+                    metric,
+                    benchmark,
+                    earlier[0],
+                    trusted_direction=overridden,
+                    older=older,
+                    obstacle=failures.get(key.benchmark),
+                ),
                 positions=positions,
                 commits=commits,
                 blocks=blocks,
@@ -123,7 +137,21 @@ def pair_metrics(
     measured = {benchmark.key for benchmark in target.benchmarks}
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()
     missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
-    return Pairing(pairs=tuple(pairs), missing=missing, new=tuple(new))
+    return Pairing(pairs=tuple(pairs), missing=missing, new=tuple(new), lost=losses)
+
+
+def lost_on_one_side(baseline: Baseline, target: Run) -> tuple[Lost, ...]:
+    """Return what failed on one side only. An older baseline run that measured a benchmark replaces a failed one."""
+    newest = {one.benchmark: one for one in baseline.runs[-1].lost} if baseline.runs else {}
+    measured = {one.name for run in baseline.runs[:-1] for one in run.benchmarks}
+    there = {one.name for one in target.benchmarks}
+    ours = {one.benchmark: one for one in target.lost}
+    theirs = (one for name, one in newest.items() if name not in measured and (name in there or not name))
+    lost = [
+        *(structs.replace(one, side=FailedSide.TARGET) for name, one in ours.items() if name not in newest),
+        *(structs.replace(one, side=FailedSide.BASELINE) for one in theirs if one.benchmark not in ours),
+    ]
+    return tuple(sorted(lost, key=lambda one: not one.benchmark))
 
 
 def some_samples(runs: Sequence[Benchmark]) -> tuple[float, ...]:
@@ -150,12 +178,13 @@ def _pair(
     *,
     trusted_direction: bool,
     older: str | None,
+    obstacle: Reason | None,
 ) -> MetricPair:
     """Pair one metric. `older`: another version of the benchmark, if all earlier runs measured other versions."""
-    obstacle, converted = None, tuple(earlier)
+    converted = tuple(earlier)
     if not all(benchmark.metric == target.metric for benchmark in earlier):
         # If there are several obstacles, report the newest run's.
-        obstacle = obstacle_of(target.metric, [run.metric for run in reversed(earlier)], trusted_direction)
+        obstacle = obstacle or obstacle_of(target.metric, [run.metric for run in reversed(earlier)], trusted_direction)
         factors = [conversion_factor(run.metric.unit, metric.unit) for run in earlier]
         converted = tuple(
             run if factor in {None, 1.0} else scale_benchmark(run, metric, factor or 1.0)

@@ -18,7 +18,7 @@ from perf_culprit.judge.detector import DetectorOptions, detector_of
 from perf_culprit.judge.evidence_columns import EXACT
 from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
-from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
+from perf_culprit.judge.metric_pairs import MetricPair, Pairing, lost_on_one_side, pair_metrics
 from perf_culprit.judge.new_level import settled
 from perf_culprit.judge.one_load import load_findings, load_notes
 from perf_culprit.judge.shapes import with_shapes
@@ -56,7 +56,7 @@ def judge(
 
     `detector` judges the benchmarks, `counter_detector` the counters.
     """
-    if not target.benchmarks and not target.counters:
+    if not target.benchmarks and not target.counters and not lost_on_one_side(baseline, target):
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
     baseline, of_levels = settled(baseline, target)
     baseline, target = single_values(baseline, target)
@@ -108,6 +108,7 @@ def judge(
         # Metrics of other parts of the suite are neither missing nor new.
         missing=() if target.part else pairing.missing + counters.missing,
         new=() if any(run.part for run in baseline.runs) else pairing.new + counters.new,
+        lost=pairing.lost,
         detectable_effect=smallest_detectable(findings),
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),
@@ -140,6 +141,7 @@ def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairi
         pairs=tuple(pair for pair in pairing.pairs if not settings.of(pair.key).ignore),
         missing=tuple(key for key in pairing.missing if not settings.of(key).ignore),
         new=tuple(key for key in pairing.new if not settings.of(key).ignore),
+        lost=pairing.lost,
     )
 
 

@@ -442,6 +442,9 @@ class _Output:
         return bool(ready)
 
 
+ENDED_BY_ITSELF: Final = "ended with exit code"
+
+
 def _fault(exit_code: int) -> str | None:
     if exit_code == 0:
         return None
@@ -454,7 +457,7 @@ def _fault(exit_code: int) -> str | None:
             return f"ended with exit code {exit_code}"
         hint = " (killed from outside: out of memory?)" if number == signal.SIGKILL else ""
         return f"ended by {name}{hint}"
-    return f"ended with exit code {exit_code}"
+    return f"{ENDED_BY_ITSELF} {exit_code}"
 
 
 UNTESTABLE: Final = _fault(125)  # as for `git bisect run`

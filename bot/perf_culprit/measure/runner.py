@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.errors import FREE_SPACE, BotError, DataError, InfrastructureError
-from perf_culprit.measure.processes import UNTESTABLE, Log, is_confinable, namespace, run_command
+from perf_culprit.measure.processes import ENDED_BY_ITSELF, UNTESTABLE, Log, is_confinable, namespace, run_command
 from perf_culprit.measure.processor_time import Meter
 from perf_culprit.measure.quantities_of_commands import (
     BY_FUNCTION,
@@ -25,6 +25,9 @@ from perf_culprit.model.run import Benchmark, Execution
 
 class ExecutionError(DataError):
     """A build or a run failed or measured nothing. `measure` treats it as an error, a search as a result."""
+
+    fault: str = ""  # in words, without the output
+    left: Path | None = None  # what a command wrote that ended by itself
 
     def __init__(self, kind: FailureKind, message: str, *, place: str, next_step: str) -> None:
         super().__init__(message, place=place, next_step=next_step)
@@ -251,7 +254,12 @@ class Runner:
         """
         result, fault = self._finished(command, tree, commit, folder, variables)
         if fault is not None:
-            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault, hint=_longer(fault, "--timeout"))
+            error = self.failed("the benchmark", commit, FailureKind.CRASHED, fault, hint=_longer(fault, "--timeout"))
+            if isinstance(error, ExecutionError) and fault.startswith(ENDED_BY_ITSELF) and _has_content(result):
+                error.left = result
+                # What it printed as its result explains nothing.
+                error.fault = fault if result.parent != folder else error.fault
+            raise error
         return result
 
     def outcome(self, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Benchmark:
@@ -294,12 +302,14 @@ class Runner:
         message = f"{what} {fault}" + (f"; its output ends with: {tail}" if tail else "")
         if self._log.tells_of_full_disk:
             return InfrastructureError(message, place=place, next_step=FREE_SPACE)
-        return (NoSamplesError if hint else ExecutionError)(
+        error = (NoSamplesError if hint else ExecutionError)(
             kind,
             message,
             place=place,
             next_step=f"run the command in a checkout of this commit; its whole output is in {self._log.path}{hint}",
         )
+        error.fault = f"{fault}: {tail}" if tail else fault
+        return error
 
 
 def _longer(fault: str, option: str) -> str:

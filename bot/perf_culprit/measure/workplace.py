@@ -286,6 +286,14 @@ class Workplace:
         chosen = self.commands.run if command is None else command
         return self._runner.run_other(chosen, self._trees.of(commit), commit, self._next_folder(), variables=variables)
 
+    def left_by(self, error: ExecutionError) -> tuple[Path, Run] | None:
+        """Read the results that a failed execution left; None if there are none."""
+        if error.left is None:
+            return None
+        with suppress(DataError):
+            return error.left, self._read(error.left)
+        return None
+
     def _next_folder(self) -> Path:
         self._executions += 1
         folder = self._folder / "executions" / f"{self._executions:04d}"

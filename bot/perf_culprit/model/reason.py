@@ -122,6 +122,20 @@ class Untested(StrEnum):
     OTHER_LOAD = "other_load"
 
 
+class Loss(StrEnum):
+    """How a benchmark, or a whole command, failed on one side."""
+
+    FAILED = "benchmark_failed"
+    SKIPPED = "benchmark_skipped"
+    COMMAND = "command_failed"
+    EXIT_CODES = "exit_codes"
+    REQUESTS = "requests_failed"
+
+
+# The numbers that remain are those of failures, which may be faster than success.
+OF_FAILURES: Final = frozenset({Loss.EXIT_CODES, Loss.REQUESTS})
+
+
 class Remark(StrEnum):
     """Remarks on a metric's numbers, or on the whole run."""
 
@@ -314,6 +328,7 @@ class ProfileNote(StrEnum):
 ReasonCode = (
     VerdictReason
     | Untested
+    | Loss
     | Remark
     | BaselineReason
     | Doubt

@@ -13,7 +13,7 @@ from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService,
 from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
 from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, Sentence, no_sentence
-from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, MetricKey
+from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, FailedSide, Losses, Lost, MetricKey
 
 
 class Answer(StrEnum):
@@ -323,13 +323,14 @@ class Report(
 
     `target_commit` is judged. `merge_commit` is GitHub's merge of it into `base_commit`, if that was measured instead.
     `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics that the target
-    lacks, `new` those that every baseline run lacks. `detectable_effect`: this worsening, a fraction, would have been
-    detected in every metric in which none was. `environment_changes` are the differences from the newest baseline run's
-    environment. `diagnosis` compares the call trees of both revisions. `reference` names a base that is not the commit
-    just before, such as a release. `verify` is the command that checks whether a fix undoes the culprit's change; null
-    without a culprit. `cost` is the cost of measuring the target and everything measured with it; null if unknown.
-    `costs` has the target's most expensive methods. `groups` are means of the configured groups, and `budgets` the
-    checks of configured limits. `predictions` come from simulations of changed model files; they never fail a check.
+    lacks, `new` those that every baseline run lacks. `lost` failed on one side only. `detectable_effect`: this
+    worsening, a fraction, would have been detected in every metric in which none was. `environment_changes` are the
+    differences from the newest baseline run's environment. `diagnosis` compares the call trees of both revisions.
+    `reference` names a base that is not the commit just before, such as a release. `verify` is the command that
+    checks whether a fix undoes the culprit's change; null without a culprit. `cost` is the cost of measuring the
+    target and everything measured with it; null if unknown. `costs` has the target's most expensive methods. `groups`
+    are means of the configured groups, and `budgets` the checks of configured limits. `predictions` come from
+    simulations of changed model files; they never fail a check.
     """
 
     version: Literal[2] = explicit_default(2)
@@ -348,6 +349,7 @@ class Report(
     environment_changes: Annotated[tuple[EnvironmentChange, ...], msgspec.Meta(max_length=MOST_CHANGES)] = ()
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
+    lost: Losses = ()
     detectable_effect: float | None = None
     notes: tuple[Reason, ...] = ()
     failed: bool = False
@@ -365,6 +367,11 @@ class Report(
         return all(note.code is not BaselineReason.BASE_NOT_MEASURED for note in self.notes)
 
     @property
+    def has_failed_command(self) -> bool:
+        """Whether the target's command failed, whatever it left."""
+        return any(one.side is FailedSide.TARGET and not one.benchmark for one in self.lost)
+
+    @property
     def has_nothing_in_common(self) -> bool:
         """Whether both sides were measured, but share no metric."""
         return not self.findings and bool(self.missing and self.new)
@@ -379,10 +386,15 @@ class Report(
 
     @property
     def fails(self) -> bool:
-        """Whether a finding exceeds the fail threshold, a budget is exceeded, or a benchmark is lost that must not."""
+        """Whether a finding exceeds the fail threshold, a budget is exceeded, or what must not be lost is."""
         over = any(check.state is BudgetState.OVER for check in self.budgets)
         lost = any(note.code is Remark.LOST for note in self.notes)
-        return over or lost or (self.blames_target and any(finding.level is Level.FAIL for finding in self.findings))
+        return (
+            over
+            or lost
+            or self.has_failed_command
+            or (self.blames_target and any(finding.level is Level.FAIL for finding in self.findings))
+        )
 
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
@@ -494,6 +506,7 @@ class Judgement:
     findings: tuple[Finding, ...] = ()
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
+    lost: tuple[Lost, ...] = ()
     detectable_effect: float | None = None
     notes: tuple[Reason, ...] = ()
     failed: bool = False

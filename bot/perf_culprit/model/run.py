@@ -12,6 +12,7 @@ import msgspec
 from msgspec import structs
 
 from perf_culprit.model.json_files import explicit_default
+from perf_culprit.model.reason import Loss, Reason, because
 
 if TYPE_CHECKING:
     from perf_culprit.arrays import Floats
@@ -306,6 +307,40 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return sum(self.samples) / len(self.samples)
 
 
+class FailedSide(StrEnum):
+    """A side of a comparison."""
+
+    BASELINE = "baseline"
+    TARGET = "target"
+
+
+MOST_LOST: Final = 1000
+LONGEST_MESSAGE: Final = 300
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A benchmark that failed, and what is known about it. An empty name stands for the whole command.
+
+    `message` is the tool's own. `count` of `total` executions or requests failed, if the tool counts them.
+    `side` is set in a report.
+    """
+
+    benchmark: str
+    kind: Loss
+    message: Annotated[str, msgspec.Meta(max_length=LONGEST_MESSAGE)] | None = None
+    count: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    total: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    side: FailedSide | None = None
+
+    @property
+    def reason(self) -> Reason:
+        facts = {"side": self.side, "message": self.message, "count": self.count, "total": self.total}
+        return because(self.kind, **facts)
+
+
+Losses = Annotated[tuple[Lost, ...], msgspec.Meta(max_length=MOST_LOST)]
+
+
 def first_doubled(benchmarks: Sequence[Benchmark]) -> tuple[int, int] | None:
     """Return the places of the first two with the same name and metric, or None if all differ."""
     places: dict[MetricKey, int] = {}
@@ -421,6 +456,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     origins: tuple[Origin, ...] = ()
     cost: Cost = NO_COST
     notes: tuple[str, ...] = ()
+    lost: Losses = ()
     part: Part | None = None
     unreached: Unreached | None = None
     executions: Annotated[tuple[Execution, ...], msgspec.Meta(max_length=MOST_EXECUTIONS)] = ()

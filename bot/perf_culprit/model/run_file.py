@@ -72,12 +72,12 @@ class StoredRun(
 
     `commit` is a full hash; null outside version control. `time` is in UTC; null if unknown. `job` names the job that
     measured: runs of the same job were interleaved on one machine (paired). `regressions` are the metrics in which this
-    run was judged a regression. `confirmed` are those of them that a second measurement showed, too. `looks` is how
+    run was judged a regression. `confirmed` are those that a second measurement showed, too. `looks` is how
     often the run may have been judged during measurement, to stop early; error rates are divided by it. `notes` are
-    remarks on the data's quality. `part` is set if other parts of the suite are missing. `unreached` is the suite,
-    or the packages, without a measurement, because no change reaches them. `executions` are `measure`'s, in their
-    order. `seed` gave the order within the rounds. `methods` has the methods that each benchmark runs, if this run was
-    traced for it. `format` and `version` identify the file.
+    remarks on the data's quality. `lost` are benchmarks that failed. `part` is set if other parts of the suite are
+    missing. `unreached` is the suite, or the packages, without a measurement, because no change reaches them.
+    `executions` are `measure`'s, in their order. `seed` gave the order within the rounds. `methods` has the methods
+    that each benchmark runs, if this run was traced for it. `format` and `version` identify the file.
     """
 
     version: Literal[1] = explicit_default(1)

@@ -10,7 +10,7 @@ from perf_culprit.model.detectors import DEFAULT_DETECTOR
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
-from perf_culprit.model.run import EnvironmentChange, MetricKey
+from perf_culprit.model.run import EnvironmentChange, Lost, MetricKey
 from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, untraced, where_to_look
 from perf_culprit.say.certainty_words import PROVEN_WORD, SUSPECTED_WORD
 from perf_culprit.say.charts import strips, without_extremes
@@ -59,7 +59,7 @@ from perf_culprit.say.finding_tables import (
     outside_table,
     outside_title,
 )
-from perf_culprit.say.headlines import headline, took, untested_words, within
+from perf_culprit.say.headlines import headline, took, unexplained, untested_words, within
 from perf_culprit.say.inert import Safe, repository_name
 from perf_culprit.say.next_steps import next_step
 from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities
@@ -68,6 +68,7 @@ from perf_culprit.say.render_terminal import render_terminal, terminal
 from perf_culprit.say.sections import UNJUDGED, Sections, by_benchmark, split
 
 WARNED_NAMES: Final = 3
+TOLD_LOSSES: Final = 5
 UNPROVEN: Final = (
     Remark.PROOF_FAILED,
     Remark.NO_PROOF_IN_FORK,
@@ -222,6 +223,8 @@ def _split_notes(report: Report) -> tuple[Sequence[Reason], Sequence[Reason]]:
 
 def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     """Yield what must stay unfolded: why there is no verdict, and missing benchmarks, which can hide one."""
+    if report.lost:
+        yield paragraph(words("{} {}", Strong(Safe("Not tested:")), some(list(map(_lost, report.lost)), TOLD_LOSSES)))
     above, _ = _split_notes(report)
     for place, note in enumerate(above):
         is_reason = place == 0 and report.conclusion in UNJUDGED
@@ -233,11 +236,17 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     if changed := sections.not_comparable:
         names = [_named(one, sections) for one in changed]
         yield _on_page(words("{} {}", Strong(Safe("Another benchmark now:")), some(names, WARNED_NAMES)))
-    if gone := by_benchmark(report.missing):
-        count = len(report.missing if sections.several_metrics else gone)
+    if gone := unexplained(report):
+        benchmarks = {key.benchmark for key in gone}
+        metrics = [key for key in report.missing if key.benchmark in benchmarks]
+        count = len(metrics if sections.several_metrics else gone)
         missing = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here:"
         names = [metric_name(key, with_metric=sections.several_metrics) for key in gone]
         yield _on_page(words("{} {}", Strong(Safe(missing)), some(names, WARNED_NAMES)))
+
+
+def _lost(one: Lost) -> Text:
+    return words("{}: {}", Name(one.benchmark), worded(one.reason)) if one.benchmark else worded(one.reason)
 
 
 def _on_page(line: Text) -> Paragraph:

@@ -8,9 +8,9 @@ from typing import Final
 
 from perf_culprit.model.detectors import Scale
 from perf_culprit.model.finding import Finding, Severity, Verdict
-from perf_culprit.model.reason import Remark, VerdictReason
+from perf_culprit.model.reason import Loss, Remark, VerdictReason
 from perf_culprit.model.report import Answer, BudgetState, Conclusion, Report
-from perf_culprit.model.run import Cost, Direction, Metric
+from perf_culprit.model.run import Cost, Direction, Metric, MetricKey
 from perf_culprit.say.certainty_words import UNDECIDED, WOULD_SUSPECT, looks, unproven
 from perf_culprit.say.document import Tone
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, lasted, percent, percent_at_least, significant
@@ -102,16 +102,34 @@ _EXPECTED = {
 
 def headline(report: Report, sections: Sections) -> Headline:
     told = _of_conclusion(report, sections)
-    if gone := by_benchmark(report.missing):
+    if gone := unexplained(report):
         told = replace(told, text=f"{told.text}; {len(gone):,} missing")
-        if any(note.code is Remark.LOST for note in report.notes):
-            told = replace(told, emoji="🔴", tone=Tone.WORSE)
+    if report.lost:
+        told = _lost_first(report, told)
+    if any(note.code is Remark.LOST for note in report.notes) or report.has_failed_command:
+        told = replace(told, emoji="🔴", tone=Tone.WORSE)
     if not (over := exceeded_budgets(report)):
         return told
     count = len(report.budgets)
     return Headline(
         "🔴", f"{over:,} of {counted(count, 'budget')} exceeded; {told.text[0].lower()}{told.text[1:]}", Tone.WORSE
     )
+
+
+def unexplained(report: Report) -> tuple[MetricKey, ...]:
+    """Return the missing benchmarks, each once, without those that are known to have failed."""
+    failed = {one.benchmark for one in report.lost}
+    return tuple(key for key in by_benchmark(report.missing) if key.benchmark not in failed)
+
+
+def _lost_first(report: Report, told: Headline) -> Headline:
+    """Begin the headline with what failed. It is never green."""
+    named = [one for one in report.lost if one.benchmark]
+    how = "skipped" if all(one.kind is Loss.SKIPPED for one in named) else "failed"
+    first = f"{counted(len(named), 'benchmark')} {how}" if named else f"The {report.lost[0].side} failed"
+    text = f"{first}; {told.text[0].lower()}{told.text[1:]}"
+    is_fine = told.tone in (Tone.FINE, Tone.BETTER, Tone.PLAIN)
+    return Headline("⚠️", text, Tone.UNSURE) if is_fine else replace(told, text=text)
 
 
 def exceeded_budgets(report: Report) -> int:

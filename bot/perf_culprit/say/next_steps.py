@@ -55,9 +55,11 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         subject = next(iter(sections.changed), None)
         place = "Look there first." if is_worse and report.blames_target else ""
         return NextStep(subject=subject, effect=effect(subject) if subject else "", place=place, advice=advice)
-    if exceeded_budgets(report):
-        return NextStep(advice=f"Get below the budget, or change it in the configuration. {_FAILS}")
-    if report.conclusion is Conclusion.SUSPECTED:
+    is_over, is_suspected = exceeded_budgets(report), report.conclusion is Conclusion.SUSPECTED
+    if is_over or (report.lost and not is_suspected):
+        budget = f"Get below the budget, or change it in the configuration. {_FAILS}"
+        return NextStep(advice=budget if is_over else _done(report))
+    if is_suspected:
         return _to_decide(report, sections)
     is_copy = _is_copy(report)
     if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or has_blind(sections)) and not is_copy:
@@ -168,9 +170,11 @@ def _nothing_else(sections: Sections) -> str:
 def _done(report: Report) -> str:
     if any(note.code is Remark.PART_MISSING for note in report.notes):
         return "Measure the missing part again."
+    fails = f" {_FAILS}" if report.failed else ""
+    if report.lost:
+        return f"Run what failed at that commit, and measure again.{fails}"
     if not report.missing:
         return "Nothing to do."
-    fails = f" {_FAILS}" if report.failed else ""
     return f"See why benchmarks are missing: a crash or a time limit leaves no result.{fails}"
 
 

@@ -9,6 +9,7 @@ from perf_culprit.model.reason import (
     BaselineReason,
     Caveat,
     Doubt,
+    Loss,
     ProfileNote,
     ReasonCode,
     Remark,
@@ -115,6 +116,11 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "benchmark"
     ),
     Untested.NEEDS_SAMPLES: "this test needs two samples per side, and there is only a summary",
+    Loss.FAILED: "failed[ on the {side:prose}][: {message:prose}]",
+    Loss.SKIPPED: "was skipped[ on the {side:prose}][: {message:prose}]",
+    Loss.COMMAND: "[the {side:prose}'s ]command {message:prose}",
+    Loss.EXIT_CODES: "failed in {count:,} of {total:# execution}[ on the {side:prose}][: {message:prose}]",
+    Loss.REQUESTS: "[{count:,} of {total:# request} failed][ on the {side:prose}][: {message:prose}]",
     Untested.TARGET_MISSING: "all values of the target are missing",
     Untested.BASELINE_MISSING: "all values of the baseline are missing",
     Untested.TOO_FEW_RUNS: (
@@ -215,7 +221,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.MEASURED_AGAIN: (
         "measured again: {count:# flagged benchmark}; {proven:,} proven, {refuted:,} refuted, {open:,} still open"
     ),
-    Remark.LOST: "{count:# metric} of the baseline gave no result, which fails the check (`levels.lost`)",
+    Remark.LOST: "{count:# metric} of the baseline gave no usable result, which fails the check (`levels.lost`)",
     Remark.PART_MISSING: "part {part:,} of {count:,} is missing: its benchmarks weren't measured",
     Remark.LONE_BASELINE: f"one baseline run: a change can be {SUSPECTED_WORD}, but {NOT_PROVEN}",
     Remark.RUNS_NEEDED: _STORED + f"with about {{runs:,}}, a change of {{change:%}} can be {PROVEN_WORD}",

@@ -33,6 +33,7 @@ def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, setti
         environment_changes=baseline.runs[-1].environment.changes_to(target.environment) if baseline.runs else (),
         missing=judgement.missing,
         new=judgement.new,
+        lost=judgement.lost,
         detectable_effect=judgement.detectable_effect,
         notes=(*judgement.notes, *baseline.notes, *map(remark, target.notes)),
         failed=judgement.failed,

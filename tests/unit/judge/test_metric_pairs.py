@@ -3,8 +3,8 @@ from msgspec.structs import replace
 
 from perf_culprit.judge.metric_pairs import metric_families, pair_metrics
 from perf_culprit.model.finding import Baseline, BaselineSource
-from perf_culprit.model.reason import Untested, because
-from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
+from perf_culprit.model.reason import Loss, Untested, because
+from perf_culprit.model.run import Benchmark, Direction, FailedSide, Lost, Metric, MetricKey, Run, Summary
 from tests.support.noisy_runs import TIME
 from tests.support.reasons import words_of
 
@@ -78,3 +78,30 @@ def test_metrics_of_one_name_are_a_family() -> None:
     other = replace(TIME, name="memory")
     old = run(bench("a", 1), bench("b", 1), bench("a", 1, metric=other))
     assert metric_families(pair_metrics(baseline(old), old).pairs).tolist() == [0, 0, 1]
+
+
+def failing(run: Run, *names: str, kind: Loss = Loss.FAILED) -> Run:
+    return replace(run, lost=tuple(Lost(benchmark=name, kind=kind, message="why") for name in names))
+
+
+def test_what_failed_on_one_side_only_is_lost() -> None:
+    base = failing(run(bench("a", 1), bench("c", 1)), "b", "d", "gone")
+    target = failing(run(bench("b", 2), bench("c", 2)), "a", "d", "new")
+    lost = [(one.benchmark, one.side) for one in pair_metrics(baseline(base), target).lost]
+    assert lost == [("a", FailedSide.TARGET), ("new", FailedSide.TARGET), ("b", FailedSide.BASELINE)]
+
+
+def test_an_older_run_that_measured_it_replaces_a_failed_one() -> None:
+    pairing = pair_metrics(baseline(run(bench("a", 1)), failing(run(bench("b", 1)), "a")), run(bench("a", 2)))
+    assert pairing.lost == ()
+    assert pairing.pairs[0].obstacle is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_obstacle"), [(Loss.EXIT_CODES, True), (Loss.REQUESTS, True), (Loss.FAILED, False)]
+)
+def test_numbers_of_failures_are_not_compared(kind: Loss, is_obstacle: bool) -> None:
+    sound, bad = run(bench("a", 1)), failing(run(bench("a", 0.1)), "a", kind=kind)
+    obstacles = [pair_metrics(baseline(one), other).pairs[0].obstacle for one, other in ((sound, bad), (bad, sound))]
+    assert [reason is not None for reason in obstacles] == [is_obstacle] * 2
+    assert pair_metrics(baseline(bad), bad).pairs[0].obstacle is None

@@ -84,11 +84,25 @@ def test_failures_and_values_that_are_no_numbers_are_noted() -> None:
     text += "FAIL\nFAIL\texample.com/a\t0.5s\n"
     parsed = parse(text)
     assert samples(parsed) == {("BenchmarkA", "time"): (5.0,)}
+    assert [(one.benchmark, one.message) for one in parsed.lost] == [("BenchmarkB", "x_test.go:5: broken")]
     assert parsed.notes == (
         "left out because they failed: 1",
         "go test failed in example.com/a: results may be missing",
         "2 values are left out: not finite numbers",
     )
+
+
+def test_a_panic_is_told_of_the_benchmark_in_its_stack() -> None:
+    text = (
+        "goos: linux\npkg: example.com/parse\nBenchmarkFields-2   \t    7719\t      2631 ns/op\n"
+        "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 25 [running]:\n"
+        "example.com/parse.(*Table).at(...)\n\t/src/p.go:9\n"
+        "example.com/parse.BenchmarkTable.func1(0x1cd65e3f0608)\n\t/src/p_test.go:6 +0x17c\n"
+        "testing.(*B).runN(0x1cd65e3f0608, 0x1)\nexit status 2\nFAIL\texample.com/parse\t0.393s\n"
+    )
+    (lost,) = parse(text).lost
+    assert lost.benchmark == "BenchmarkTable"
+    assert lost.message == "panic: runtime error: index out of range [5] with length 3"
 
 
 @pytest.mark.parametrize(

@@ -206,3 +206,37 @@ def test_memtier_s_json_has_the_metrics_of_its_table() -> None:
         ("Totals", "throughput"): 54252.34,
         ("Totals", "latency"): 0.46,
     }
+
+
+WRK = """Running 2s test @ http://127.0.0.1:8765/x
+  1 threads and 2 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency    44.59ms    5.57ms  52.23ms   93.18%
+  {requests} requests in 2.00s, 10.34KB read
+  {failed}
+Requests/sec:     43.93
+"""
+
+
+@pytest.mark.parametrize(
+    ("requests", "failed", "counts"),
+    [
+        (88, "Non-2xx or 3xx responses: 22", [(22, 88)]),
+        (2200, "Non-2xx or 3xx responses: 22", []),
+        (88, "Socket errors: connect 0, read 9, write 0, timeout 1", [(None, None)]),
+    ],
+)
+def test_a_test_in_which_more_than_a_few_requests_failed_is_lost(
+    requests: int, failed: str, counts: list[tuple[int | None, int | None]]
+) -> None:
+    run = read(WRK.format(requests=requests, failed=failed).encode())
+    assert [(one.count, one.total) for one in run.lost] == counts
+    assert {one.benchmark for one in run.lost} <= {entry.name for entry in run.benchmarks}
+    assert "left out: lines that say that requests failed: 1" in run.notes
+
+
+@pytest.mark.parametrize(("success", "is_lost"), [("100.00%", False), ("99.10%", False), ("98.90%", True)])
+def test_vegeta_tells_the_share_of_success(success: str, is_lost: bool) -> None:
+    text = golden("load/vegeta.txt").decode()
+    (share,) = [line.split()[-1] for line in text.splitlines() if line.startswith("Success")]
+    assert bool(read(text.replace(share, success).encode()).lost) == is_lost

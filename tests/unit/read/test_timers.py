@@ -145,6 +145,7 @@ def test_times_of_tests_are_results_only_where_somebody_says_so() -> None:
     times = {b.name: b.value for b in run.benchmarks}
     assert times == {"test_words::test_join": 0.26, "test_words.TestSplit::test_split": 0.195}
     assert any("left out: tests that failed, were skipped or have no time: 2" in note for note in run.notes)
+    assert {one.message for one in run.lost} == {"unconditional skip", "AssertionError: assert not 'x'"}
     twice = Source("again.xml", golden("junit/pytest.xml"))
     assert [len(b.samples) for b in collect_sources([xml, twice], Reading(tool="junit")).benchmarks] == [2, 2]
     text = Source("tests.txt", golden("junit/pytest.txt"))

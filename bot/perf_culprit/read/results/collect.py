@@ -185,13 +185,17 @@ class Reading:
                 parsed = directed(read.parsed, self.directions, keep=read.format == OWN_RUN.id)
                 reads.append(replace(read, parsed=parsed))
             skipped.extend(unknown)
-        if not any(read.parsed.benchmarks or read.parsed.counters or read.parsed.unreached for read in reads):
+        if not any(_tells_something(read.parsed) for read in reads):
             raise _nothing(inputs, reads, skipped)
         if tell is not None:
             tell([_file_read(read) for read in reads])
         # A log was written elsewhere.
         environment = self.environment if list(given) == inputs else None
         return merge(reads, suite=self.suite, commit=commit, environment=environment, notes=_skipped_notes(skipped))
+
+
+def _tells_something(parsed: Parsed) -> bool:
+    return bool(parsed.benchmarks or parsed.counters or parsed.unreached or parsed.lost)
 
 
 AS_IT_IS: Final = Reading()

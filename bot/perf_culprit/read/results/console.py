@@ -12,10 +12,19 @@ from typing import Final
 from msgspec import structs
 
 from perf_culprit.errors import list_names
-from perf_culprit.model.run import TIME, Benchmark, Metric, Summary
+from perf_culprit.model.reason import Loss
+from perf_culprit.model.run import TIME, Benchmark, Lost, Metric, Summary
 from perf_culprit.model.unit_sizes import NANOSECONDS
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, gathered
+from perf_culprit.read.results.parsed import (
+    SECOND_TIME,
+    Parsed,
+    ResultReader,
+    from_samples,
+    from_summary,
+    gathered,
+    lost,
+)
 from perf_culprit.read.results.source import STDIN_NAME, Source
 
 # Each part is bounded, so that no line makes a pattern slow.
@@ -157,6 +166,19 @@ def check_likeness(benchmarks: Iterable[Benchmark], source: Source) -> None:
             )
 
 
+# Up to this share of failed requests, the times of the others are the service's.
+FEW_FAILED: Final = 0.01
+
+
+def _failed_requests(name: str, line: re.Match[str], total: int | None) -> Lost | None:
+    """Return the failed requests of a load test; None if they are few."""
+    groups = line.groupdict()
+    if total is None or not groups.get("count"):
+        return None if groups.get("few") else lost(name, line[0], kind=Loss.REQUESTS)
+    count = int(groups["count"])
+    return lost(name, kind=Loss.REQUESTS, count=count, total=total) if count > FEW_FAILED * total else None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lines:
     """A format with a result per line.
@@ -168,6 +190,7 @@ class Lines:
     `measures` returns a row's measurements; a row without any is left out. `number` parses the text. `summary` takes
     the row and the number in the metric's unit; None means that the number is a sample. `spelling` cleans the line's
     name. `mark` is in every such file. `lost` matches lines whose results cannot be read, which `loss` describes.
+    With a `total`, such a line counts requests that failed, unless its group `few` matches.
     `warm_up` matches the lines before and after results that do not count; the one before has a group `begins`.
     `is_printed_twice`: an identical row is the same result. `is_cumulative`: a later row covers the time from the
     start, so the last one counts.
@@ -183,6 +206,7 @@ class Lines:
     warm_up: re.Pattern[str] | None = None
     lost: re.Pattern[str] | None = None
     loss: str = ""
+    total: re.Pattern[str] | None = None
     separator: str = ""
     is_printed_twice: bool = False
     is_cumulative: bool = False
@@ -199,7 +223,7 @@ class Lines:
         name = unnamed = "" if self.separator else file_name
         earlier: set[tuple[str, str]] = set()
         named: set[str] = set()
-        lost = 0
+        left_out = 0
         counts = True
         heading = ""
         for number, line in lines(source):
@@ -214,9 +238,9 @@ class Lines:
                 named |= {full_name} if own else set()
                 measured = self.measured(full_name, row, f"{source.place}:{number}")
                 headed_benchmarks += [(benchmark, place, heading) for benchmark, place in measured]
-                lost += not measured
+                left_out += not measured
             elif self.lost is not None and self.lost.fullmatch(line) is not None:
-                lost += 1
+                left_out += 1
             elif self.title is not None and (title := self.title.fullmatch(line)) is not None:
                 name = (title["name"] or "").strip() or unnamed
             elif (above := HEADING.fullmatch(line)) is not None:
@@ -227,7 +251,26 @@ class Lines:
             )
         benchmarks, notes = without_rounded(gathered(under_headings(headed_benchmarks, file_name)))
         check_likeness((each for each in benchmarks if each.name not in named), source)
-        return Parsed(benchmarks=benchmarks, notes=(*notes, *(f"left out: {self.loss}: {lost}",) * bool(lost)))
+        return Parsed(
+            benchmarks=benchmarks,
+            lost=tuple(self._failures(source, file_name)),
+            notes=(*notes, *(f"left out: {self.loss}: {left_out}",) * bool(left_out)),
+        )
+
+    def _failures(self, source: Source, name: str) -> Iterator[Lost]:
+        """Yield the load tests in which more than a few requests failed."""
+        if self.total is None or self.lost is None:
+            return
+        total, failed = None, set[str]()
+        for _, line in lines(source):
+            if self.title is not None and (title := self.title.fullmatch(line)) is not None:
+                name, total = (title["name"] or "").strip() or name, None
+            elif (row := self.total.fullmatch(line)) is not None:
+                total = int(row["total"])
+            elif (loss := self.lost.fullmatch(line)) is not None:
+                told = None if name in failed else _failed_requests(name, loss, total)
+                failed |= {name} if told is not None else set()
+                yield from () if told is None else (told,)
 
     def measured(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
         placed = []

@@ -19,6 +19,7 @@ from perf_culprit.read.results.parsed import (
     from_samples,
     from_summary,
     gathered,
+    lost,
     unique,
 )
 from perf_culprit.read.results.source import (
@@ -54,6 +55,11 @@ def _read_catch2_xml(source: Source) -> Parsed:
     good = [result for result in results if result.element.find("failed") is None]
     return Parsed(
         benchmarks=unique((_xml_benchmark(names[result.scope, result.name], result), result.place) for result in good),
+        lost=tuple(
+            lost(names[result.scope, result.name], failed.get("message"))
+            for result in results
+            if (failed := result.element.find("failed")) is not None
+        ),
         notes=tuple(_xml_failure(result) for result in results if result.element.find("failed") is not None),
     )
 

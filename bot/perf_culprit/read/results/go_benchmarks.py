@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -17,6 +17,7 @@ from perf_culprit.read.results.parsed import (
     components,
     direction_of,
     from_samples,
+    lost,
 )
 from perf_culprit.read.results.source import Source
 
@@ -27,6 +28,9 @@ GO_OTHER_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ \S",
 CONFIGURATION = ("goos", "goarch", "pkg", "cpu")
 BETTER = {"better=lower": Direction.LOWER_IS_BETTER, "better=higher": Direction.HIGHER_IS_BETTER}
 LEAST_FIELDS = 4
+GO_FAILED = re.compile(r"\s{0,40}--- FAIL: (?P<name>Benchmark\S{0,1000})")
+# The benchmark's own frame, or that of a function in it, in a panic's stack.
+GO_FRAME = re.compile(r"\S{1,1000}\.(?P<name>Benchmark[A-Za-z0-9_]{0,500})(?:\.func\S{1,99})?\(")
 PROCESSORS = re.compile(r"-[0-9]{1,9}", re.ASCII)
 
 
@@ -38,7 +42,8 @@ class _Output:
     first_lines: dict[tuple[str, str, str], int] = field(default_factory=dict)
     configuration: dict[str, str] = field(default_factory=dict)
     directions: dict[str, Direction] = field(default_factory=dict)
-    failed: int = 0
+    failed: dict[tuple[str, str], str] = field(default_factory=dict)
+    panic: str = ""
     failed_packages: list[str] = field(default_factory=list)
     not_finite: int = 0
 
@@ -50,7 +55,8 @@ def _is_go_text(source: Source) -> bool:
 
 def _read_go_text(source: Source) -> Parsed:
     output = _go_output(source)
-    names = _go_names({(package, name) for package, name, _ in output.samples})
+    measured = {(package, name) for package, name, _ in output.samples}
+    names = _go_names(measured, failed=output.failed.keys() - measured)
     benchmarks: list[Benchmark] = []
     for key, samples in output.samples.items():
         package, name, unit = key
@@ -61,8 +67,9 @@ def _read_go_text(source: Source) -> Parsed:
     return Parsed(
         benchmarks=tuple(benchmarks),
         environment=components(os=facts.get("goos"), architecture=facts.get("goarch"), cpu=facts.get("cpu")),
+        lost=tuple(lost(names[key], message) for key, message in output.failed.items()),
         notes=(
-            *(f"left out because they failed: {output.failed}",) * bool(output.failed),
+            *(f"left out because they failed: {len(output.failed)}",) * bool(output.failed),
             *(f"go test failed in {shown(name)}: results may be missing" for name in output.failed_packages),
             *(f"{output.not_finite} values are left out: not finite numbers",) * bool(output.not_finite),
         ),
@@ -72,7 +79,11 @@ def _read_go_text(source: Source) -> Parsed:
 def _go_output(source: Source) -> _Output:
     output = _Output()
     package = ""
+    failing: tuple[str, str] | None = None
     for number, line in lines(source):
+        if failing is not None and not output.failed[failing]:
+            output.failed[failing] = line.strip()
+            failing = None
         if line.startswith("Benchmark"):
             _take_result(output, package, line.split(), number)
             continue
@@ -80,8 +91,14 @@ def _go_output(source: Source) -> _Output:
         if colon and key in CONFIGURATION:
             package = value.strip() if key == "pkg" else package
             output.configuration.setdefault(key, value)
-        elif line.lstrip().startswith("--- FAIL: Benchmark"):
-            output.failed += 1
+        elif (failed := GO_FAILED.match(line)) is not None:
+            failing = package, failed["name"]
+            output.failed[failing] = ""
+        elif line.startswith("panic: "):
+            output.panic = line
+        elif output.panic and (frame := GO_FRAME.match(line)) is not None:
+            output.failed[package, frame["name"]] = output.panic
+            output.panic = ""
         elif line.startswith("FAIL\t"):
             output.failed_packages.append(line.split("\t")[1])
         elif line.startswith("Unit "):
@@ -103,15 +120,17 @@ def _take_result(output: _Output, package: str, fields: list[str], number: int) 
         output.samples.setdefault(key, []).append(number_of(value))
 
 
-def _go_names(measured: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Name each benchmark of each package.
+def _go_names(
+    measured: set[tuple[str, str]], *, failed: Collection[tuple[str, str]] = ()
+) -> dict[tuple[str, str], str]:
+    """Name each benchmark of each package. A name in `failed` may lack the suffix.
 
     Go ends each name with -GOMAXPROCS. If all names share that suffix, it is removed. If they differ (`-cpu 1,2,4`, or
     GOMAXPROCS=1), it distinguishes benchmarks and stays.
     """
     ends = {_processors(name) for _, name in measured}
     common = ends.pop() if len(ends) == 1 else ""
-    stable = {(package, name): name.removesuffix(common) for package, name in measured}
+    stable = {(package, name): name.removesuffix(common) for package, name in (*measured, *failed)}
     names = qualified({(package, name) for (package, _), name in stable.items()}, separator=".")
     return {(package, full): names[package, name] for (package, full), name in stable.items()}
 

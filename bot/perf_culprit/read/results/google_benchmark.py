@@ -5,7 +5,8 @@ import dataclasses
 import re
 from collections.abc import Iterator
 
-from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
+from perf_culprit.model.reason import Loss
+from perf_culprit.model.run import TIME, Benchmark, Direction, Lost, Metric, Summary
 from perf_culprit.read.results.console import NUMBER, is_number, lines, number_of, without_rounded
 from perf_culprit.read.results.json_value import JsonValue
 from perf_culprit.read.results.parsed import (
@@ -15,6 +16,7 @@ from perf_culprit.read.results.parsed import (
     from_samples,
     from_summary,
     gathered,
+    lost,
     unique,
     utc_time,
 )
@@ -63,13 +65,21 @@ def _read_entries(entries: list[JsonValue], context: JsonValue) -> Parsed:
     aggregates = [entry for entry in timed if _aggregate(entry, names) and _run_name(entry, names) not in measured]
     summaries = unique(_summaries(aggregates, names))
     without_mean = {_run_name(entry, names) for entry in aggregates}.difference(summary.name for summary in summaries)
-    failed = names.difference(entry.at("name").text() for entry in good)
+    sound = {entry.at("name").text() for entry in good}
+    failed = {one.benchmark: one for one in map(_google_lost, entries) if one.benchmark not in sound}
     return Parsed(
         benchmarks=benchmarks + summaries,
         environment=components(cpu_count=context.peek("num_cpus"), host=context.peek("host_name")),
         time=utc_time(context.peek("date"), local_is_unknown=True),
+        lost=tuple(failed.values()),
         notes=tuple(_google_notes(context, failed=len(failed), without_mean=len(without_mean))),
     )
+
+
+def _google_lost(entry: JsonValue) -> Lost:
+    skipped = bool(entry.peek("skipped")) and not entry.peek("error_occurred")
+    message = entry.peek("error_message") or entry.peek("skip_message")
+    return lost(entry.at("name").text(), message, kind=Loss.SKIPPED if skipped else Loss.FAILED)
 
 
 def _aggregate(entry: JsonValue, names: frozenset[str]) -> str | None:
@@ -193,7 +203,9 @@ TEXT_ROW = re.compile(
     rf"(?P<name>\S{{1,1000}}) {{1,1000}}(?P<real_time>{NUMBER}) (?P<time_unit>ns|us|ms|s) {{1,40}}"
     rf"(?P<cpu_time>{NUMBER}) (?:ns|us|ms|s) {{1,40}}[0-9]{{1,20}}(?P<counters>| .{{0,5000}})"
 )
-TEXT_FAILED = re.compile(r"(?P<name>\S{1,1000}) {1,1000}(?:ERROR OCCURRED|SKIPPED): .{0,5000}")
+TEXT_FAILED = re.compile(
+    r"(?P<name>\S{1,1000}) {1,1000}(?:ERROR OCCURRED|(?P<skipped>SKIPPED)): (?P<message>.{0,5000})"
+)
 TEXT_RATE = re.compile(rf"(?P<name>bytes_per_second|items_per_second)=(?P<value>{NUMBER})(?P<prefix>[kMGT]?)i?/s")
 # The library scales bytes by 1024, whether written as "Gi/s" (since 1.8) or "G/s", and everything else by 1000.
 RATE_BASES = {"bytes_per_second": 1024.0, "items_per_second": 1000.0}
@@ -216,7 +228,9 @@ def _text_entries(source: Source) -> Iterator[JsonValue]:
                 {"name": row["name"], "time_unit": row["time_unit"], **times, **dict(_rates(row["counters"]))}, place
             )
         elif failed is not None:
-            yield JsonValue({"name": failed["name"], "error_occurred": True}, place)
+            message, is_skipped = failed["message"].strip("'"), failed["skipped"] is not None
+            told = {"skipped": True, "skip_message": message} if is_skipped else {"error_message": message}
+            yield JsonValue({"name": failed["name"], "error_occurred": not is_skipped} | told, place)
 
 
 def _rates(counters: str) -> Iterator[tuple[str, float]]:

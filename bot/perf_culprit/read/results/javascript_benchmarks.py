@@ -38,6 +38,7 @@ from perf_culprit.read.results.parsed import (
     from_samples,
     from_summary,
     gathered,
+    lost,
     unique,
 )
 from perf_culprit.read.results.source import Source, json_object
@@ -61,9 +62,15 @@ def _read_mitata(source: Source) -> Parsed:
     return Parsed(
         benchmarks=unique((each, stats.place) for name, stats in measured for each in _mitata_benchmarks(name, stats)),
         environment=_mitata_environment(context),
+        lost=tuple(lost(name, _error_message(run.peek("error"))) for name, run in runs if run.find("stats") is None),
         time=epoch_time(now.number() / 1000) if now is not None and now.is_finite else None,
         notes=(f"left out because they failed: {failed}",) * bool(failed),
     )
+
+
+def _error_message(error: object) -> object:
+    """Return an error's message; JavaScript writes errors as text or as objects."""
+    return error.get("message") if isinstance(error, dict) else error
 
 
 def _mitata_runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -168,6 +175,11 @@ def _read_tinybench(source: Source) -> Parsed:
     return Parsed(
         benchmarks=unique(
             (_tinybench_benchmark(task.at("name").text(), measures), task.place) for task, measures in measured
+        ),
+        lost=tuple(
+            lost(task.at("name").text(), _error_message((task.find("result") or task).peek("error")))
+            for task in tasks
+            if task not in [one for one, _ in measured]
         ),
         notes=(f"left out because they failed or did not run: {failed}",) * bool(failed),
     )
@@ -415,6 +427,7 @@ def _read_deno(source: Source) -> Parsed:
     failed = len(results) - len(measured)
     return Parsed(
         benchmarks=gathered((_deno_benchmark(names[key], ok), ok.place) for key, ok in measured),
+        lost=tuple(lost(names[key], _error_message(bad.value)) for key, one in results if (bad := one.find("failed"))),
         environment=components(cpu=root.peek("cpu"), **dict(_deno_target(root.peek("runtime")))),
         notes=(f"left out because they failed: {failed}",) * bool(failed),
     )

@@ -26,6 +26,7 @@ from perf_culprit.read.results.parsed import (
     components,
     from_groups,
     from_summary,
+    lost,
     unique,
 )
 from perf_culprit.read.results.source import Source, json_object
@@ -265,6 +266,7 @@ def _read_dotnet(source: Source) -> Parsed:
             for pair in _metrics(entry, entry.at("DisplayInfo").text() if counts[name] > 1 else name)
         ),
         environment=_dotnet_environment(root),
+        lost=tuple(lost(_full_name(entry)) for entry in entries if entry.find("Statistics") is None),
         notes=(f"left out because they failed: {failed}",) * bool(failed),
     )
 

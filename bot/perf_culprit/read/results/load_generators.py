@@ -59,6 +59,7 @@ def _reader(
     row: str,
     title: str = "",
     lost: str = "",
+    total: str = r"(?!)(?P<total>)",
     is_cumulative: bool = False,
 ) -> ResultReader:
     return line_reader(
@@ -72,6 +73,7 @@ def _reader(
             spelling=lambda text: " ".join(text.split()),
             lost=re.compile(lost) if lost else None,
             loss="lines that say that requests failed",
+            total=re.compile(total),
             is_cumulative=is_cumulative,
         ),
         description=description,
@@ -89,7 +91,8 @@ WRK = _reader(
         rf"\s{{0,9}}(?:Latency\s{{1,20}}(?P<mean>{DURATION})\s.{{0,200}}|Requests/sec:\s{{1,20}}(?P<rate>{NUMBER})"
         rf"|(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,6}})?)%\s{{1,20}}(?P<value>{DURATION}))\s{{0,9}}"
     ),
-    lost=r"\s{0,9}(?:Socket errors: |Non-2xx or 3xx responses: ).{1,200}",
+    lost=r"\s{0,9}(?:Socket errors: .{1,200}|Non-2xx or 3xx responses: (?P<count>[0-9]{1,15}))",
+    total=r"\s{0,9}(?P<total>[0-9]{1,15}) requests in .{1,99}",
 )
 HEY = _reader(
     "hey",
@@ -112,7 +115,7 @@ VEGETA = _reader(
         rf"|Latencies\s{{1,20}}\[min, mean, 50, 90, 95, 99, max\]\s{{1,20}}{DURATION}, (?P<mean>{DURATION}), "
         rf"(?P<p50>{DURATION}), (?P<p90>{DURATION}), (?P<p95>{DURATION}), (?P<p99>{DURATION}), {DURATION}\s{{0,9}}"
     ),
-    lost=r"Success\s{1,20}\[ratio\]\s{1,60}(?!100\.00%)\S{1,20}",
+    lost=r"Success\s{1,20}\[ratio\]\s{1,60}(?!100\.00%)(?P<few>99\.)?\S{1,20}",
 )
 AB = _reader(
     "ab",
@@ -125,7 +128,8 @@ AB = _reader(
         rf"|Time per request:\s{{1,20}}(?P<mean>{NUMBER}) \[ms\] \(mean\)"
         rf"|\s{{1,9}}(?P<percent>[0-9]{{2}})%\s{{1,20}}(?P<value>{NUMBER})\s{{0,9}}"
     ),
-    lost=r"Failed requests:\s{1,20}[1-9].{0,200}",
+    lost=r"(?:Failed requests|Non-2xx responses):\s{1,20}(?P<count>[1-9][0-9]{0,14})",
+    total=r"Complete requests:\s{1,20}(?P<total>[0-9]{1,15})",
 )
 REDIS_BENCHMARK = _reader(
     "redis_benchmark",

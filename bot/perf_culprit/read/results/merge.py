@@ -12,10 +12,12 @@ from msgspec import structs
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import (
     HARDWARE_COMPONENTS,
+    MOST_LOST,
     NO_COST,
     Benchmark,
     CounterTable,
     Environment,
+    Lost,
     MetricKey,
     Part,
     Run,
@@ -57,7 +59,10 @@ def named_alike(
 
 
 def _with_name(run: Run, name: str) -> Run:
-    return structs.replace(run, benchmarks=tuple(structs.replace(each, name=name) for each in run.benchmarks))
+    lost = tuple(structs.replace(each, benchmark=each.benchmark and name) for each in run.lost)
+    return structs.replace(
+        run, benchmarks=tuple(structs.replace(each, name=name) for each in run.benchmarks), lost=lost
+    )
 
 
 def _as_one(run: Run) -> Run:
@@ -142,7 +147,17 @@ def merge(
         methods=dict(reads[0].parsed.methods) if len(reads) == 1 else {},
         executions=tuple(chain.from_iterable(read.parsed.executions for read in reads)),
         notes=tuple(dict.fromkeys(all_notes)),
+        lost=_lost(reads),
     )
+
+
+def _lost(reads: Sequence[Read]) -> tuple[Lost, ...]:
+    """Return each failed benchmark once, as the first file tells it."""
+    first: dict[str, Lost] = {}
+    for read in reads:
+        for one in read.parsed.lost:
+            first.setdefault(one.benchmark, one)
+    return tuple(first.values())[:MOST_LOST]
 
 
 def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:

@@ -39,6 +39,7 @@ from perf_culprit.read.results.parsed import (
     from_samples,
     from_summary,
     gathered,
+    lost,
     unique,
     utc_time,
 )
@@ -209,6 +210,7 @@ def _read_phpbench(source: Source) -> Parsed:
             for each in _phpbench_benchmarks(name, variant, place=f"{source.place}: {shown(name)}")
         ),
         time=None if suite is None else utc_time(suite.get("date")),
+        lost=tuple(lost(name, variant.findtext("errors/error")) for name, variant in variants if name in failed),
         notes=tuple(f"`{shown(name)}` failed" for name in failed),
     )
 

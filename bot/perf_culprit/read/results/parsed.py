@@ -13,8 +13,10 @@ from msgspec import structs
 
 from perf_culprit.errors import DataError, TooLargeError
 from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.model.reason import Loss
 from perf_culprit.model.run import (
     FULL_HASH,
+    LONGEST_MESSAGE,
     NO_COST,
     TIME,
     Benchmark,
@@ -23,6 +25,7 @@ from perf_culprit.model.run import (
     Direction,
     Environment,
     Execution,
+    Lost,
     Metric,
     MetricKey,
     Part,
@@ -57,7 +60,7 @@ class Parsed:
 
     `benchmarks` of unknown direction are left out unless the configuration states it; `undirected` is their number.
     `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part`, `unreached`, `executions` and `methods` come
-    only from our own run files. `notes` are data-quality remarks for the report.
+    only from our own run files. `notes` are data-quality remarks for the report, `lost` the benchmarks that failed.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -73,6 +76,7 @@ class Parsed:
     cost: Cost = NO_COST
     undirected: int = 0
     notes: tuple[str, ...] = ()
+    lost: tuple[Lost, ...] = ()
     part: Part | None = None
     unreached: Unreached | None = None
     executions: tuple[Execution, ...] = ()
@@ -162,6 +166,20 @@ def from_summary(name: str, *, metric: Metric, summary: Summary, place: str) -> 
     return Benchmark.of(
         name=checked_name(name, place=place), metric=checked_metric(metric, place=place), summary=summary
     )
+
+
+def lost(
+    benchmark: str,
+    message: object = None,
+    *,
+    kind: Loss = Loss.FAILED,
+    count: int | None = None,
+    total: int | None = None,
+) -> Lost:
+    """Note that a benchmark failed, with the tool's message, if it gives one."""
+    told = " ".join(writable(message).split())[:LONGEST_MESSAGE] if isinstance(message, str) else ""
+    name = writable(benchmark)[: FILE_LIMITS.name_characters]
+    return Lost(benchmark=name, kind=kind, message=told or None, count=count, total=total)
 
 
 def check_samples(samples: Sequence[float], *, metric: Metric, place: str) -> None:

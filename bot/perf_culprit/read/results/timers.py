@@ -4,10 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.file_limits import FILE_LIMITS
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.reason import Loss
+from perf_culprit.model.run import Benchmark, Direction, Lost, Metric, Summary
 from perf_culprit.read.results.console import (
     HEADING,
     NUMBER,
@@ -35,9 +37,13 @@ from perf_culprit.read.results.parsed import (
     from_samples,
     from_summary,
     gathered,
+    lost,
     unique,
 )
 from perf_culprit.read.results.source import Source, attribute_number, has_root, parse_xml
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 CPU_SECONDS = Metric(name="cpu_time", unit="s", direction=Direction.LOWER_IS_BETTER)
 
@@ -51,17 +57,26 @@ def _read_results(results: list[JsonValue]) -> Parsed:
     """Read the results. hyperfine's table holds the same ones, without their times."""
     commands = [result.at("command").text() for result in results]
     counts = Counter(commands)
-    benchmarks = unique(
-        # A parameter need not be part of the command (-L with a script's environment).
-        (benchmark, result.place)
-        for name, result in zip(commands, results, strict=True)
-        for benchmark in _command(_with_parameters(result, name) if counts[name] > 1 else name, result)
-    )
-    failed = [result for result in results if any(code.value != 0 for code in result.elements_of("exit_codes"))]
+    # A parameter need not be part of the command (-L with a script's environment).
+    named = [
+        (_with_parameters(result, command) if counts[command] > 1 else command, result)
+        for command, result in zip(commands, results, strict=True)
+    ]
+    failed = tuple(told for name, result in named if (told := _failed_command(name, result)) is not None)
     return Parsed(
-        benchmarks=benchmarks,
+        benchmarks=unique((benchmark, result.place) for name, result in named for benchmark in _command(name, result)),
+        lost=failed,
         notes=(f"commands that ended with a non-zero exit code in some of their runs: {len(failed)}",) * bool(failed),
     )
+
+
+def _failed_command(name: str, result: JsonValue) -> Lost | None:
+    codes = [code.value for code in result.elements_of("exit_codes")]
+    failed = [code for code in codes if code != 0]
+    if not failed:
+        return None
+    message = "ended by a signal" if failed[0] is None else f"exit code {failed[0]}"
+    return lost(name, message, kind=Loss.EXIT_CODES, count=len(failed), total=len(codes))
 
 
 def _with_parameters(result: JsonValue, name: str) -> str:
@@ -305,23 +320,38 @@ NAMED_TIMES = ResultReader(
 
 # Durations of tests count as results only if the user names the tool: a test's time is mostly its preparation's.
 
+JUNIT_FAULTS = {"failure": Loss.FAILED, "error": Loss.FAILED, "skipped": Loss.SKIPPED}
 JUNIT_ROOTS = ("<testsuites", "<testsuite ")
 RUN_TESTS_AGAIN = "run the tests again with their JUnit reporter"
 
 
 def _read_junit(source: Source) -> Parsed:
     cases = list(parse_xml(source, next_step=RUN_TESTS_AGAIN).iter("testcase"))
-    passed = [case for case in cases if not any(case.find(tag) is not None for tag in ("failure", "error", "skipped"))]
+    faults = {tag: [(case, fault) for case in cases if (fault := case.find(tag)) is not None] for tag in JUNIT_FAULTS}
+    faulty = [case for pairs in faults.values() for case, _ in pairs]
+    passed = [case for case in cases if case not in faulty]
     placed: list[tuple[Benchmark, str]] = []
     for case in passed:
-        name = "::".join(filter(None, (case.get("classname"), case.get("name")))) or "test"
+        name = _junit_name(case)
         place = f"{source.place}: {shown(name)}"
         seconds = attribute_number(case, "time", place=place, next_step=RUN_TESTS_AGAIN)
         if seconds is not None:
             placed.append((from_samples(name, metric=SECOND_TIME, samples=(seconds,), place=place), place))
-    lost = len(cases) - len(placed)
-    notes = (f"left out: tests that failed, were skipped or have no time: {lost}",) * bool(lost)
-    return Parsed(benchmarks=gathered(placed), notes=notes)
+    left_out = len(cases) - len(placed)
+    failed = (
+        lost(_junit_name(case), fault.get("message"), kind=JUNIT_FAULTS[tag])
+        for tag, pairs in faults.items()
+        for case, fault in pairs
+    )
+    return Parsed(
+        benchmarks=gathered(placed),
+        lost=tuple({one.benchmark: one for one in failed}.values()),
+        notes=(f"left out: tests that failed, were skipped or have no time: {left_out}",) * bool(left_out),
+    )
+
+
+def _junit_name(case: "Element") -> str:
+    return "::".join(filter(None, (case.get("classname"), case.get("name")))) or "test"
 
 
 JUNIT = ResultReader(
