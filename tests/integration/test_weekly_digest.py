@@ -14,14 +14,14 @@ from perf_culprit.action.jobs.weekly_digest import write_digest
 from perf_culprit.config.settings import Config
 from perf_culprit.github.bot_texts import benchmark_key, issue_marker
 from perf_culprit.model.finding import Acceptance
-from perf_culprit.model.run import Cost, MetricKey
+from perf_culprit.model.run import Cost, Environment, MetricKey
 from perf_culprit.store.opening import HistoryPlace, open_git_branch
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, Issue
 from tests.support.git_repository import chain, import_commits, init_repository
-from tests.support.measurements import measured
+from tests.support.measurements import MACHINE, measured
 from tests.support.runner_pool import new_bisection
 from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
 from tests.support.thread_picture import keep_page
@@ -45,8 +45,16 @@ class Repository:
         for number in range(1, 9):
             self.measure(number, LEVELS, day=MONDAY - timedelta(days=min(9 - number, 7)))
 
-    def measure(self, number: int, levels: Mapping[str, float], *, day: date, worse: tuple[str, ...] = ()) -> None:
-        run = measured(levels, seed=number, commit=self.commits[f"main{number}"])
+    def measure(
+        self,
+        number: int,
+        levels: Mapping[str, float],
+        *,
+        day: date,
+        worse: tuple[str, ...] = (),
+        machine: Environment = MACHINE,
+    ) -> None:
+        run = measured(levels, seed=number, commit=self.commits[f"main{number}"], environment=machine)
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
         worse_keys = tuple(MetricKey(name, "time") for name in worse)
         with open_git_branch(git.Remote(url=str(self.folder))) as history:
@@ -121,6 +129,14 @@ def test_a_quiet_week_leaves_nothing_open(repository: Repository) -> None:
     text = digest_of(repository)
     assert "looks slower" not in text
     assert "Nothing waits for an answer." in text, "parse is back"
+
+
+def test_another_machine_compares_nothing(repository: Repository) -> None:
+    other = Environment(components={**MACHINE.components, "cpu": "another"})
+    repository.measure(9, SLOW_PARSE, day=MONDAY, machine=other)
+    text = digest_of(repository)
+    assert "November 2026: other hardware: nothing to compare with" in text
+    assert "This compares" not in text
 
 
 def test_what_waits_for_an_answer(repository: Repository) -> None:

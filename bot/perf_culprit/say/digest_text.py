@@ -89,9 +89,12 @@ def _comparison(digest: WeeklyDigest, url: str) -> Iterator[Node]:
         yield changed_table(sections)
     if sections.watched:
         yield findings_table(sections.watched, sections, title=Safe("Worse, and only watched"), shown=Shown.TABLE)
-    head, base = (Commit(str(end), url) for end in (report.target_commit, report.base_commit))
-    runs = Safe(counted(report.baseline_runs, "run"))
-    yield paragraph(words("This compares the newest run, at {}, with {} before the week, up to {}.", head, runs, base))
+    if report.baseline_runs:
+        head, base = (Commit(str(end), url) for end in (report.target_commit, report.base_commit))
+        runs = Safe(counted(report.baseline_runs, "run"))
+        yield paragraph(
+            words("This compares the newest run, at {}, with {} before the week, up to {}.", head, runs, base)
+        )
 
 
 def _waiting(digest: WeeklyDigest, url: str) -> Iterator[Text]:
