@@ -3,187 +3,221 @@
 The search goes over them as over any other commits. They are on no branch, and git removes them some day.
 """
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from perf_culprit import git
+from perf_culprit.dispatch.lock_files import LOCK_FORMATS, LockFormat
 from perf_culprit.errors import list_names
 from perf_culprit.read.results.surroundings import ecosystem_of
 
 MOST_PACKAGES: Final = 1000
+NAMED_OTHERS: Final = 3  # of the packages that move with one
 GONE: Final = "none"
-Texts = Mapping[str, str]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pins:
-    """The pinned packages of one lock file: `versions` by package, and the file with another file's `package`."""
-
-    versions: Callable[[str], dict[str, str]]
-    moved: Callable[[str, str, str], str]
+# Lock files that nothing here reads, so that the answer can say why their packages are not searched.
+UNREAD: Final = frozenset(
+    {
+        "bun.lock",
+        "bun.lockb",
+        "composer.lock",
+        "Gemfile.lock",
+        "go.sum",
+        "gradle.lockfile",
+        "mix.lock",
+        "packages.lock.json",
+        "pdm.lock",
+        "Pipfile.lock",
+        "pixi.lock",
+        "pnpm-lock.yaml",
+        "yarn.lock",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PackageChain:
-    """`last` is the commit with good's files and all of bad's packages; `steps` counts the packages."""
+    """`last` is the commit with good's files and all of bad's packages; `packages` counts those that differ.
+
+    `left_out` says why other lock files that differ are not part of it; `is_all`: no other file differs.
+    """
 
     last: str
-    steps: int
+    packages: int
+    left_out: str
+    is_all: bool
+
+    @property
+    def is_one(self) -> bool:
+        """Nothing but one package differs."""
+        return self.packages == 1 and self.is_all
+
+
+@dataclass(kw_only=True, slots=True)
+class _Lock:
+    """A lock file on its way from good's packages to bad's, with its manifests by path: its own text, and bad's."""
+
+    form: LockFormat
+    path: str
+    text: str
+    bads: str
+    manifests: dict[str, tuple[str, str]]
+    before: Mapping[str, str] = field(init=False)
+    after: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.before, self.after = self.form.versions(self.text), self.form.versions(self.bads)
+
+    def differs(self, package: str) -> bool:
+        return self.before.get(package) != self.after.get(package)
+
+    def move(self, package: str) -> Iterator[tuple[str, str]]:
+        """Take bad's version of the package, and yield the files that this changes."""
+        self.text = self.form.moved(self.text, self.bads, package)
+        yield self.path, self.text
+        for path, (own, bads) in self.manifests.items():
+            required = self.form.required(own, bads, package)
+            self.manifests[path] = required, bads
+            yield path, required
+
+
+def changed_locks(repository: Path, good: str, bad: str) -> dict[str, str]:
+    """Return the lock files that differ and can be taken apart, each with the command that installs it."""
+    changed = (one.path for one in git.file_changes(repository, good, bad))
+    return {path: LOCK_FORMATS[form].install for path in changed if (form := _form(path))}
 
 
 def package_chain(repository: Path, good: str, bad: str) -> PackageChain | str:
     """Write the commits. If there is nothing to search, return the reason; "" if the packages are the same."""
-    changed = [
-        one for one in git.file_changes(repository, good, bad) if _name(one.path) and ecosystem_of(_name(one.path))
-    ]
-    locks = {one.path: one for one in changed if one.status == "M" and _pins(one.path) is not None}
-    if not locks:
-        kinds = list_names(sorted({_name(one.path) for one in changed}), most=5)
-        return f"{kinds}: only uv.lock, requirements.txt and package-lock.json can be taken apart" if changed else ""
-    names = [blob or "" for one in locks.values() for blob in (one.old_blob, one.blob)]
-    texts = iter(git.read_blobs(repository, names))
-    tip, steps = good, 0
-    for path in locks:
-        old, new = (next(texts).decode(errors="surrogateescape") for _ in range(2))
+    files = git.file_changes(repository, good, bad)
+    changed = {one.path: one for one in files if _is_lock(one.path)}
+    split = {path: one for path, one in changed.items() if one.status == "M" and _form(path)}
+    left_out = _left_out(changed.keys() - split.keys())
+    texts = _texts(repository, [blob or "" for one in split.values() for blob in (one.old_blob, one.blob)])
+    locks: list[_Lock] = []
+    for path in split:
+        form = LOCK_FORMATS[_form(path)]
+        old, new = next(texts), next(texts)
         try:
-            for message, files in _steps(repository, path, old, new, good=good, bad=bad):
-                tip = git.edited(repository, tip, files, message=message)
-                steps += 1
-                if steps == MOST_PACKAGES:
-                    return f"more than {MOST_PACKAGES:,} packages differ"
+            manifests = _manifests(repository, path, form.manifests(old), good=good, bad=bad)
+            locks.append(_Lock(form=form, path=path, text=old, bads=new, manifests=manifests))
+            _groups(locks[-1:])
+            form.moved(old, new, "")
+            for own, bads in manifests.values():
+                form.required(own, bads, "")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            return f"{path} or its manifest does not have the form of npm's files"
-    return PackageChain(last=tip, steps=steps) if steps else ""
+            return f"{path} or its manifest does not have the form of {form.written_by}'s files"
+    forms = dict.fromkeys(lock.form.written_by for lock in locks)
+    alike = [[lock for lock in locks if lock.form.written_by == form] for form in forms]
+    steps = [(same, group) for same in alike for group in _groups(same)]
+    packages = sum(len(group) for _, group in steps)
+    if packages > MOST_PACKAGES:
+        return f"more than {MOST_PACKAGES:,} packages differ"
+    tip = good
+    for same, group in steps:
+        moves = (move for package in group for lock in same if lock.differs(package) for move in lock.move(package))
+        edits = {path: text.encode(errors="surrogateescape") for path, text in moves}
+        tip = git.edited(repository, tip, edits, message=_step(same, group))
+    written = {path for lock in locks for path in (lock.path, *lock.manifests)}
+    is_all = {one.path for one in files} <= written
+    return PackageChain(last=tip, packages=packages, left_out=left_out, is_all=is_all) if steps else left_out
 
 
-def _steps(
-    repository: Path, path: str, old: str, new: str, *, good: str, bad: str
-) -> Iterator[tuple[str, dict[str, bytes]]]:
-    """Yield each package's change in words, and the files that it writes."""
-    pins = _pins(path)
-    if pins is None:
-        return
-    before, after = pins.versions(old), pins.versions(new)
-    manifests = _manifests(repository, path, good, bad) if _name(path) == NPM_LOCK else None
-    text = old
-    for package in sorted(before.keys() | after.keys()):
-        versions = before.get(package, GONE), after.get(package, GONE)
-        if versions[0] == versions[1]:
-            continue
-        text = pins.moved(text, new, package)
-        files = {path: text}
-        if manifests is not None:
-            manifest, source = manifests
-            manifests = _required(manifest, source, package), source
-            files[path.removesuffix(NPM_LOCK) + NPM_MANIFEST] = manifests[0]
-        written = {name: content.encode(errors="surrogateescape") for name, content in files.items()}
-        yield f"{package} {versions[0]} → {versions[1]}", written
+def _step(locks: Sequence[_Lock], group: Sequence[str]) -> str:
+    package, *others = group
+    sides = ([lock.before.get(package) for lock in locks], [lock.after.get(package) for lock in locks])
+    before, after = (", ".join(dict.fromkeys(filter(None, side))) or GONE for side in sides)
+    return f"{package} {before} → {after}" + (f" (with {list_names(sorted(others), most=NAMED_OTHERS)})" if others else "")
 
 
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
+def _groups(locks: Sequence[_Lock]) -> list[list[str]]:
+    """Return the packages that differ, one to move at a time: what it needs moves before it.
 
-
-# Files of blocks: `name==version` with the lines that continue it, and the tables of uv.lock.
-
-_PINNED: Final = re.compile(r"(?m)^([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?==([^\s;\\]+)[^\n]*\n(?:[ \t]+[^\n]*\n)*")
-_TABLE: Final = re.compile(r'(?ms)^\[\[package\]\]\nname = "([^"]+)"\nversion = "([^"]+)"\n.*?(?=^\[\[package\]\]|\Z)')
-
-
-def _of_blocks(block: re.Pattern[str]) -> Pins:
-    def blocks_of(text: str) -> Iterator[re.Match[str]]:
-        return block.finditer(text if text.endswith("\n") else text + "\n")
-
-    def versions(text: str) -> dict[str, str]:
-        pinned: dict[str, str] = {}
-        for one in blocks_of(text):
-            pinned[one[1]] = f"{pinned[one[1]]}, {one[2]}" if one[1] in pinned else one[2]
-        return pinned
-
-    def moved(text: str, new: str, package: str) -> str:
-        """Put the package's blocks of `new` where its first one is, or before the first later name."""
-        text = text if text.endswith("\n") else text + "\n"
-        own = "".join(one[0] for one in blocks_of(new) if one[1] == package)
-        blocks = [one for one in blocks_of(text) if one[1] == package]
-        later = next((one.start() for one in blocks_of(text) if one[1] > package), len(text))
-        place = blocks[0].start() if blocks else later
-        rest = "".join(text[start:end] for start, end in _between(blocks, place, len(text)))
-        return text[:place] + own + rest
-
-    return Pins(versions=versions, moved=moved)
-
-
-def _between(blocks: list[re.Match[str]], first: int, end: int) -> Iterator[tuple[int, int]]:
-    for one in blocks:
-        yield first, one.start()
-        first = one.end()
-    yield first, end
-
-
-# npm: the package's folders and those inside of them, and what the manifest requires, which `npm ci` compares.
-
-NPM_LOCK: Final = "package-lock.json"
-NPM_MANIFEST: Final = "package.json"
-NPM_ROOT: Final = "node_modules/"
-REQUIRED: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-
-
-def _npm_package(folder: str) -> str:
-    """The package at the top that holds this folder; "" for the project and its workspaces."""
-    words = folder.removeprefix(NPM_ROOT).split("/") if folder.startswith(NPM_ROOT) else [""]
-    return "/".join(words[:2]) if words[0].startswith("@") else words[0]
-
-
-def _npm_versions(text: str) -> dict[str, str]:
-    folders: dict[str, Any] = json.loads(text).get("packages", {})
-    own: dict[str, list[str]] = {}
-    for folder, facts in folders.items():
-        if package := _npm_package(folder):
-            own.setdefault(package, []).append(str(facts.get("version", "")))
-    return {package: ", ".join(dict.fromkeys(versions)) for package, versions in own.items()}
-
-
-def _npm_moved(text: str, new: str, package: str) -> str:
-    lock, other = json.loads(text), json.loads(new)
-    kept = {folder: facts for folder, facts in lock["packages"].items() if _npm_package(folder) != package}
-    own = {folder: facts for folder, facts in other["packages"].items() if _npm_package(folder) == package}
-    lock["packages"] = dict(sorted({**kept, **own}.items()))
-    lock["packages"][""] = json.loads(_required(json.dumps(kept[""]), json.dumps(other["packages"][""]), package))
-    lock.pop("dependencies", None)  # of the older form, which newer versions of npm ignore
-    return json.dumps(lock, indent=2, ensure_ascii=False) + "\n"
-
-
-def _required(manifest: str, other: str, package: str) -> str:
-    """Return the manifest that requires the package as the other one does."""
-    own, source = json.loads(manifest), json.loads(other)
-    for kind in REQUIRED:
-        if package in source.get(kind, {}):
-            own.setdefault(kind, {})[package] = source[kind][package]
+    With it move the packages that are new or gone because of it. So few of the states between lack a package.
+    """
+    before = {name for lock in locks for name in lock.before}
+    after = {name for lock in locks for name in lock.after}
+    changed = {name for lock in locks for name in before & after if lock.differs(name)}
+    needs = _needs(locks)
+    groups: list[list[str]] = []
+    seen = set[str]()
+    for start in (*sorted(changed), *sorted(after - before)):
+        new: list[str] = []
+        for name in _with_needed(start, needs, seen):
+            if name in changed or name == start:
+                groups.append([name, *new])
+                new = []
+            elif name in after - before:
+                new.append(name)
+    for name in sorted(before - after):
+        above = _with_dependents(name, needs)
+        last = next((group for group in reversed(groups) if not above.isdisjoint(group)), None)
+        if last is None:
+            groups.append([name])
         else:
-            own.get(kind, {}).pop(package, None)
-    return json.dumps(own, indent=2, ensure_ascii=False) + "\n"
+            last.append(name)
+    return groups
 
 
-def _manifests(repository: Path, lock: str, *commits: str) -> tuple[str, str] | None:
-    path = lock.removesuffix(NPM_LOCK) + NPM_MANIFEST
-    blobs = [blob for blob in git.tree_names(repository, commits, path) if blob]
-    if len(blobs) < len(commits):
-        return None
-    before, after = git.read_blobs(repository, blobs)
-    return before.decode(), after.decode()
+def _needs(locks: Iterable[_Lock]) -> dict[str, set[str]]:
+    needs: dict[str, set[str]] = {}
+    for lock in locks:
+        for text in (lock.text, lock.bads):
+            for name, needed in lock.form.needs(text).items():
+                needs.setdefault(name, set()).update(needed)
+    return needs
 
 
-PINS: Final[Mapping[str, Pins]] = {
-    "uv.lock": _of_blocks(_TABLE),
-    "requirements*.txt": _of_blocks(_PINNED),
-    NPM_LOCK: Pins(versions=_npm_versions, moved=_npm_moved),
-}
+def _with_needed(name: str, needs: Mapping[str, set[str]], seen: set[str]) -> Iterator[str]:
+    """Yield all unseen packages that this one needs, each after those that it needs itself."""
+    if name not in seen:
+        seen.add(name)
+        for needed in sorted(needs.get(name, ())):
+            yield from _with_needed(needed, needs, seen)
+        yield name
 
 
-def _pins(path: str) -> Pins | None:
-    return next((pins for pattern, pins in PINS.items() if fnmatchcase(_name(path), pattern)), None)
+def _with_dependents(name: str, needs: Mapping[str, set[str]]) -> set[str]:
+    reached, edge = set[str](), {name}
+    while edge:
+        reached |= edge
+        edge = {above for above, needed in needs.items() if needed & edge} - reached
+    return reached
+
+
+def _manifests(repository: Path, lock: str, paths: Iterable[str], *, good: str, bad: str) -> dict[str, tuple[str, str]]:
+    """Return the manifests that both commits have, with both texts."""
+    both: dict[str, tuple[str, str]] = {}
+    for relative in paths:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(lock), relative))
+        blobs = [blob for blob in git.tree_names(repository, (good, bad), path) if blob]
+        if len(blobs) == len((good, bad)):
+            own, bads = _texts(repository, blobs)
+            both[path] = own, bads
+    return both
+
+
+def _texts(repository: Path, blobs: list[str]) -> Iterator[str]:
+    return (blob.decode(errors="surrogateescape") for blob in git.read_blobs(repository, blobs))
+
+
+def _left_out(paths: Iterable[str]) -> str:
+    names = sorted({posixpath.basename(path) for path in paths})
+    alone, unknown = [name for name in names if _form(name)], [name for name in names if not _form(name)]
+    forms = list_names(list(LOCK_FORMATS), most=len(LOCK_FORMATS))
+    why = [f"{list_names(unknown, most=5)} cannot be taken apart, only {forms}"] if unknown else []
+    why += [f"{list_names(alone, most=5)} is not in both commits"] if alone else []
+    return "; ".join(why)
+
+
+def _is_lock(path: str) -> bool:
+    name = posixpath.basename(path)
+    return bool(_form(path) or ecosystem_of(name)) or name in UNREAD
+
+
+def _form(path: str) -> str:
+    """Return the pattern of a lock file that can be taken apart; "" for others."""
+    return next((pattern for pattern in LOCK_FORMATS if fnmatchcase(posixpath.basename(path), pattern)), "")

@@ -5,12 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from msgspec import structs
-
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.counts_then_times import SHOWN_COMMIT, direction_shown
+from perf_culprit.dispatch.counts_then_times import direction_shown
 from perf_culprit.dispatch.local_bisection import (
     DEFAULT_EXECUTIONS,
     BisectPlan,
@@ -19,17 +17,15 @@ from perf_culprit.dispatch.local_bisection import (
     search_here,
     state_file,
 )
-from perf_culprit.dispatch.package_chain import package_chain
-from perf_culprit.errors import BotError, UsageError
+from perf_culprit.errors import UsageError
+from perf_culprit.flows.bisect_packages import noted, with_packages
 from perf_culprit.flows.user_commands import by_time, cannot_count, profiling, shell_commands, uncountable
 from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import ExecutionError
-from perf_culprit.model.bisection import BisectionReport, OutcomeKind
+from perf_culprit.model.bisection import BisectionReport
 from perf_culprit.model.bisection_files import encode_bisection
 from perf_culprit.model.count import AUTO, FAILURES, Count, is_exact_quantity, quantity_of
-from perf_culprit.model.counted_metric import timed_quantity
 from perf_culprit.model.dispatch import BisectionStep
-from perf_culprit.model.reason import Argument, Reason, SearchReason, because
 from perf_culprit.progress import Say
 from perf_culprit.say.bisection_exports import git_run_script
 from perf_culprit.say.bisection_steps import plan_text, progress_line
@@ -39,9 +35,6 @@ from perf_culprit.search.search import OPEN_KINDS
 
 TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
 FEW_EXECUTIONS: Final = 24  # executions of both ends by time, before anything is counted
-LEAST_EXECUTIONS: Final = 4  # that a search of packages can begin with
-# Answers after which packages may explain the step.
-UNEXPLAINED: Final = frozenset({OutcomeKind.CULPRIT, OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY})
 THEN_COUNTS: Final = f"then instructions, counted only if {FEW_EXECUTIONS} executions do not decide"
 
 
@@ -92,7 +85,12 @@ def _search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | 
 
 def search(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """Search for the culprits, and where a commit is no explanation, for the packages."""
-    return _with_packages(plan, _by_commit(plan, config=config, say=say), config=config, say=say)
+    begun = time.monotonic()
+
+    def of_packages(asked: BisectPlan) -> BisectionReport:
+        return _search_here(asked, config=config, say=say)
+
+    return with_packages(plan, _by_commit(plan, config=config, say=say), search=of_packages, say=say, begun=begun)
 
 
 def _by_commit(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
@@ -121,56 +119,7 @@ def _by_commit(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport
             why = uncountable(count, error)
     note = by_time(why)
     say(sentence(note))
-    return _noted(_search_here(plan.asking(metric=None, jobs=1), config=config, say=say), note)
-
-
-def _with_packages(plan: BisectPlan, report: BisectionReport, *, config: Config, say: Say) -> BisectionReport:
-    """Search the packages that differ, if no commit explains the step or the culprit updated several packages."""
-    outcome, asked = report.outcome, plan.asked
-    left = (asked.executions or DEFAULT_EXECUTIONS) - outcome.executions
-    if plan.commands.build is None or plan.of_failures or outcome.kind not in UNEXPLAINED or left < LEAST_EXECUTIONS:
-        return report
-    good, bad = report.commit_range.good, report.commit_range.bad
-    if outcome.kind is OutcomeKind.CULPRIT:
-        bad = outcome.culprits[0].commit
-        good = next(iter(git.parents(asked.repository, bad)), good)
-    chain = package_chain(asked.repository, good, bad)
-    if isinstance(chain, str):
-        is_noted = chain and outcome.kind is not OutcomeKind.CULPRIT
-        return _noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=chain)) if is_noted else report
-    if chain.steps == 1 and outcome.kind is OutcomeKind.CULPRIT:
-        return report  # its update is the answer
-    say(f"{chain.steps} packages differ: the search goes over them, in the files of {good[:SHOWN_COMMIT]}")
-    count = quantity_of(report.key.metric, benchmark=report.key.benchmark) or timed_quantity(report.key)
-    names = {"benchmark": report.key.benchmark, "metric": report.key.metric}
-    alone = {"first_parent": False, "paths": (), "resume": None, "record": False, "history_url": None, "jobs": 1}
-    state = state_file(plan).with_suffix(".packages.json")
-    of_packages = replace(plan, commands=replace(plan.commands, count=count), auto=None, profiling=None).asking(
-        good=good, bad=chain.last, prior="uniform", executions=left, state=state, **names, **alone
-    )
-    try:
-        answer = _search_here(of_packages, config=config, say=say)
-    except BotError as error:  # the commits' answer stands
-        return _noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=error.message))
-    facts: dict[str, Argument] = {
-        "count": chain.steps,
-        "executions": answer.outcome.executions,
-        "commit": good[:SHOWN_COMMIT],
-    }
-    notes = [
-        because(
-            SearchReason.PACKAGE_CHANGED,
-            package=answer.subjects[one.commit],
-            change=one.relative_change,
-            low=one.confidence_interval.low,
-            high=one.confidence_interval.high,
-            **facts,
-        )
-        for one in answer.outcome.culprits
-    ]
-    if possible := tuple(answer.subjects[one.commit] for one in answer.outcome.suspects):
-        notes.append(because(SearchReason.PACKAGES_POSSIBLE, packages=possible, **facts))
-    return _noted(report, *(notes or [because(SearchReason.PACKAGES_ALIKE, **facts)]))
+    return noted(_search_here(plan.asking(metric=None, jobs=1), config=config, say=say), note)
 
 
 def git_run(plan: BisectPlan, *, name: str) -> str:
@@ -230,7 +179,7 @@ class _Auto:
         else:
             note = by_time(cannot_count(Count.INSTRUCTIONS, self._missing))
         self._say(sentence(note))
-        return _noted(self._search(self._plan.asking(resume=self._state, executions=wanted)), note)
+        return noted(self._search(self._plan.asking(resume=self._state, executions=wanted)), note)
 
     def _search(self, plan: BisectPlan, *, by_time: Path | None = None) -> BisectionReport:
         if plan.asked.minutes is not None:
@@ -247,10 +196,6 @@ class _Auto:
             direction=(direction_shown(resumed(self._state).search) or plan.sought).value,
             state=self._state.with_suffix(".counts.json"),
         )
-
-
-def _noted(report: BisectionReport, *notes: Reason) -> BisectionReport:
-    return replace(report, outcome=structs.replace(report.outcome, notes=(*report.outcome.notes, *notes)))
 
 
 def bisection_json(report: BisectionReport) -> bytes:

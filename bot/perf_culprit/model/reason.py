@@ -50,7 +50,10 @@ class SearchReason(StrEnum):
     PACKAGE_CHANGED = "package_changed"
     PACKAGES_POSSIBLE = "packages_possible"
     PACKAGES_ALIKE = "packages_alike"
+    PACKAGES_UNDECIDED = "packages_undecided"
+    PACKAGES_FAILED = "packages_failed"
     PACKAGES_NOT_SEARCHED = "packages_not_searched"
+    PACKAGES_NOT_INSTALLED = "packages_not_installed"
 
 
 Argument = int | float | str | tuple[str, ...]

@@ -16,7 +16,7 @@ from perf_culprit.model.bisection import (
     Suspect,
 )
 from perf_culprit.model.count import COMMAND_BENCHMARK, FAILURES, Count
-from perf_culprit.model.run import FULL_HASH, TIME, MetricKey
+from perf_culprit.model.run import FULL_HASH, PACKAGE_SEPARATOR, TIME, MetricKey
 from perf_culprit.say import bisection_words as phrases
 from perf_culprit.say.call_trees import culprit_nodes
 from perf_culprit.say.document import (
@@ -137,6 +137,8 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
     of_packages = [note for note in outcome.notes if note.code in phrases.OF_PACKAGES]
     if of_packages:
         yield paragraph(words("Packages: {}.", joined("; ", [*map(worded, of_packages)])))
+    elif one is not None and (command := _search_of_packages(report, one)):
+        yield paragraph(words("Which package it is: {}", Name(command, COMMAND_LIMIT)))
     yield from _reason(report)
     if one is None and outcome.culprits:
         told = [
@@ -175,6 +177,7 @@ def _reason(report: BisectionReport) -> Iterator[Node]:
         yield paragraph(reason, *facts)
 
 
+SEARCHED: Final = tuple(f"{kind}{PACKAGE_SEPARATOR}" for kind in ("pip", "npm"))  # whose lock files we take apart
 ENDS: Final = re.compile(r"--good \S+ --bad \S+")  # of a command
 OF_COMMAND: Final = {FAILURES: "rate of failures", Count.CPU_TIME: "processor time", TIME: "time by the clock"}
 
@@ -218,6 +221,15 @@ def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
         yield words("touches {}, which the benchmark runs", some([*map(_code, code)], SHOWN_CODE))
     if report.repository_url is not None:
         yield Address(f"{report.repository_url}/commit/{culprit.commit}")
+
+
+def _search_of_packages(report: BisectionReport, culprit: Culprit) -> str | None:
+    """Return the command that searches the packages of an update: other machines measure only the range's commits."""
+    can_split = sum(one.name.startswith(SEARCHED) for one in report.updates.get(culprit.commit, ()))
+    if can_split < 2 or " --build " not in report.command:
+        return None
+    ends = f"--good {culprit.commit}^ --bad {culprit.commit}"
+    return ENDS.sub(lambda _: ends, report.command, count=1)
 
 
 def _code(code: ExecutedCode) -> Text:

@@ -80,13 +80,21 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
         "{executions:# execution} of the files of {commit}"
     ),
     SearchReason.PACKAGES_POSSIBLE: (
-        "one of these packages changed it: {packages}; of {count:# package} that differ, in "
-        "{executions:# execution} of the files of {commit}"
+        "one of these changed it: {packages} (of {count:# package} that differ, in {executions:# execution} of the "
+        "files of {commit})"
     ),
     SearchReason.PACKAGES_ALIKE: (
         "none of {count:# package} that differ explains it, in {executions:# execution} of the files of {commit}"
     ),
-    SearchReason.PACKAGES_NOT_SEARCHED: "the packages are not searched: {why:prose}",
+    SearchReason.PACKAGES_UNDECIDED: (
+        "{count:# package} that differ stay undecided after {executions:# execution} of the files of {commit}: "
+        "{why:prose}"
+    ),
+    SearchReason.PACKAGES_FAILED: "with the packages up to {package} it does not run: {why:prose}",
+    SearchReason.PACKAGES_NOT_INSTALLED: (
+        "every commit may have run with the same ones; the ends differ in {files}: --build {install} installs them"
+    ),
+    SearchReason.PACKAGES_NOT_SEARCHED: "not searched: {why:prose}",
     SearchReason.OTHER_WAY: "the rate changed the other way: search with --direction {direction:prose}",
     SearchReason.STEP_AFTER: (
         "the bad end differs from {before} by {change:+%} ({low:+%} … {high:+%}): to find that change, search the same "
@@ -99,7 +107,10 @@ OF_PACKAGES: Final = frozenset(
         SearchReason.PACKAGE_CHANGED,
         SearchReason.PACKAGES_POSSIBLE,
         SearchReason.PACKAGES_ALIKE,
+        SearchReason.PACKAGES_UNDECIDED,
+        SearchReason.PACKAGES_FAILED,
         SearchReason.PACKAGES_NOT_SEARCHED,
+        SearchReason.PACKAGES_NOT_INSTALLED,
     }
 )
 

@@ -42,6 +42,21 @@ def test_a_culprit_that_updates_a_dependency_is_called_that() -> None:
     assert "dependency update" not in bisection_markdown(REPORT)
 
 
+def test_the_search_of_an_updates_packages_is_offered_where_machines_measured_commits_alone() -> None:
+    (culprit,) = REPORT.outcome.culprits
+    numpy = EnvironmentChange(name="pip:numpy", before="2.4.5", after="2.4.6")
+    two = replace(
+        REPORT,
+        updates={culprit.commit: (numpy, structs.replace(numpy, name="npm:qs"))},
+        command="perf-culprit bisect --good a --bad b --run bench --build 'uv sync' --seed 0",
+    )
+    ends = f"--good {culprit.commit}^ --bad {culprit.commit}"
+    assert f"Which package it is: `perf-culprit bisect {ends} --run bench --build" in bisection_markdown(two)
+    one = replace(two, updates={culprit.commit: (numpy, structs.replace(numpy, name="cargo:serde"))})
+    assert "Which package" not in bisection_markdown(one)
+    assert "Which package" not in bisection_markdown(replace(two, command="perf-culprit bisect --good a --bad b"))
+
+
 def test_a_culprit_says_what_it_touches_of_the_code_that_runs() -> None:
     code = (ExecutedCode("a|b.py", "Cart.total"), ExecutedCode("shop.py"), *[ExecutedCode("c.py", "f")] * 3)
     (culprit,) = REPORT.outcome.culprits

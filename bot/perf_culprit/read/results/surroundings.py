@@ -139,17 +139,17 @@ def _read(read: Callable[[str], Pairs], data: bytes) -> Iterable[tuple[str, str]
 def _requirements(text: str) -> Pairs:
     for line in text.splitlines():
         if pinned := _PINNED.match(line.strip()):
-            yield _normal(pinned[1]), pinned[2]
+            yield normal_name(pinned[1]), pinned[2]
 
 
 def _python_lock(text: str) -> Pairs:
     for entry in tomllib.loads(text)["package"]:
         # Skip the project itself and its parts, because their versions do not identify their content.
         if not {"editable", "virtual", "directory"} & dict(entry.get("source") or {}).keys():
-            yield _normal(entry["name"]), str(entry.get("version", ""))
+            yield normal_name(entry["name"]), str(entry.get("version", ""))
 
 
-def _normal(name: str) -> str:
+def normal_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
