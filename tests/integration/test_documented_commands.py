@@ -36,6 +36,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "sh .ci/env nox -s lint": ".ci/run",
     "sh .ci/env nox -s lint -- mypy house": ".github/workflows/ci.yml",
     "sh .ci/env nox -s tests fuzz": ".ci/run",
+    "perf-culprit bisect --good v1.4 --bad main --build 'uv sync' --run 'uv run python bench.py'": (
+        "tests/integration/test_bisect_packages.py"
+    ),
     "sh .ci/env python .ci/reference.py": "tests/unit/test_reference.py",
     "bash .ci/run": ".github/workflows/ci.yml",
     'sh .ci/env pytest tests/unit -m "not slow" --cov --cov-report=term:skip-covered': ".github/workflows/ci.yml",

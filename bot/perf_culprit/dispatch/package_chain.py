@@ -130,7 +130,9 @@ def _step(locks: Sequence[_Lock], group: Sequence[str]) -> str:
     package, *others = group
     sides = ([lock.before.get(package) for lock in locks], [lock.after.get(package) for lock in locks])
     before, after = (", ".join(dict.fromkeys(filter(None, side))) or GONE for side in sides)
-    return f"{package} {before} → {after}" + (f" (with {list_names(sorted(others), most=NAMED_OTHERS)})" if others else "")
+    return f"{package} {before} → {after}" + (
+        f" (with {list_names(sorted(others), most=NAMED_OTHERS)})" if others else ""
+    )
 
 
 def _groups(locks: Sequence[_Lock]) -> list[list[str]]:
