@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.action.jobs.weekly_digest import write_digest
 from perf_culprit.config.settings import Config
+from perf_culprit.errors import BotError
 from perf_culprit.github.bot_texts import benchmark_key, issue_marker
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Cost, Environment, MetricKey
@@ -186,6 +187,23 @@ def test_a_lost_answer_and_two_racing_jobs_leave_one_comment(repository: Reposit
     repository.fake.state.add_comment(issue=NUMBER, author="mallory", body=text)
     repository.write()
     assert len(repository.digests) == 2, "another person's copy counts for nothing"
+
+
+def test_a_job_that_fails_at_any_request_leaves_one_comment_to_the_next(repository: Repository) -> None:
+    repository.measure(9, LEVELS, day=MONDAY)
+    refused = 0
+    for spared in range(9):
+        repository.fake.state.comments.clear()
+        repository.fake.faults.append(Fault(request=".*", status=403, spared=spared))
+        try:
+            repository.write()
+        except BotError:
+            refused += 1
+            assert repository.digests == []
+        repository.fake.faults.clear()
+        repository.write()
+        assert len(repository.digests) == 1
+    assert refused > 2
 
 
 def test_without_an_earlier_week_there_is_no_digest(repository: Repository) -> None:
