@@ -12,8 +12,8 @@ from perf_culprit.action.jobs.job_results import JobResults, compare_results, re
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs
 from perf_culprit.flows.record import record_run
-from perf_culprit.github import client
 from perf_culprit.github.bot_texts import comment_marker
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import encode_report
 from perf_culprit.model.run import MOST_COMPONENTS
@@ -156,7 +156,7 @@ def test_wanted_all_requests_of_the_repository_got_a_job_that_ends(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread has more comments than any real one, and our own would come after them."""
-    monkeypatch.setattr(client, "MAXIMUM_REQUESTS", 12)
+    monkeypatch.setitem(vars(ARTIFACT_LIMITS), "requests", 12)
     for _ in range(1_500):
         scene.fake.state.add_comment(issue=MALLORY_PULL, author="mallory", body="x")
     result = scene.publish(left(scene))

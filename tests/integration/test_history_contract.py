@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.config.database_url import parse_database
 from perf_culprit.errors import NewerVersionError, UsageError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Part, Run
-from perf_culprit.store import branch_files
 from perf_culprit.store.branch_files import BisectionConflictError
 from perf_culprit.store.opening import copy_history, open_git_branch, open_sql, stored_bisections, suite_names
 from perf_culprit.store.protocol import NamedRun, Store
@@ -212,7 +212,7 @@ def test_a_bisection_comes_back_and_only_what_was_read_is_replaced(history: Stor
 
 
 def test_old_bisections_make_room(history: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branch_files, "KEPT_BISECTIONS", 3)
+    monkeypatch.setitem(vars(ARTIFACT_LIMITS), "bisections", 3)
     for name in ("proof-1", "8", "9", "10", "11", "proof-2"):
         history.store(replace(BISECTION, id=name), expected=None)
     kept = ["10", "11", "9", "proof-1", "proof-2"]

@@ -7,6 +7,7 @@ import pytest
 from perf_culprit.errors import DataError, InfrastructureError
 from perf_culprit.github.host import ArtifactFile
 from perf_culprit.github.workflow_runs import ArtifactLimits, fetch_artifacts
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import FakeGitHub
@@ -197,7 +198,7 @@ def test_an_artifact_that_vanished(fake: FakeGitHub) -> None:
 
 
 def test_lists_ten_pages_at_most(fake: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perf_culprit.github.workflow_runs.MAXIMUM_PAGES", 2)
+    monkeypatch.setitem(vars(ARTIFACT_LIMITS), "artifact_pages", 2)
     for _ in range(250):
         add(fake)
     assert len(fetch(fake)) == 1

@@ -14,6 +14,7 @@ from perf_culprit.dispatch.counts_then_times import by_counts, following
 from perf_culprit.dispatch.recovery import is_still_there
 from perf_culprit.dispatch.stored_samples import record_search
 from perf_culprit.errors import BotError, DataError, InfrastructureError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import Job, SearchState
 from perf_culprit.model.dispatch import (
     Bisection,
@@ -244,7 +245,6 @@ def _recorded(controller: Controller, bisection: Bisection, version: str | None)
 # several times. A dispatch is sent by the controller that stored it, or by another one after that one has surely died.
 
 MOST_CONFLICTS: Final = 30
-KEPT_ENVIRONMENTS: Final = 20
 UPLOAD: Final = "nothing of it counts; upload what bisect-job wrote"
 REWRITTEN: Final = "the history branch was rewritten or put back; start again with a new command, or restore the branch"
 
@@ -406,7 +406,11 @@ def take_result(bisection: Bisection, result: BisectJobResult) -> Bisection:
             search.record(entry.job_id, entry.values, entry.failures)
     gained = len(search.state.results) > len(bisection.search.results)
     environments = bisection.environments
-    is_new = result.environment and result.environment not in environments and len(environments) < KEPT_ENVIRONMENTS
+    is_new = (
+        result.environment
+        and result.environment not in environments
+        and len(environments) < ARTIFACT_LIMITS.environments
+    )
     return replace(
         bisection,
         search=search.state,

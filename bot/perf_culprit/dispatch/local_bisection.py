@@ -39,6 +39,7 @@ from perf_culprit.machine.trace_means import PYTHON_MEANS, means_of, reached_pyt
 from perf_culprit.measure.runner import Commands, ExecutionError, NoSamplesError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark, shown_key
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import (
     BisectionReport,
     ChangeFacts,
@@ -73,8 +74,6 @@ from perf_culprit.store.opening import open_history
 FOLDER: Final = "perf-culprit"
 DEFAULT_EXECUTIONS: Final = SearchSettings().budget_executions
 FIRST_TRIES: Final = 3
-KEPT_CODE: Final = 100  # most names of executed code that are kept per candidate
-MOST_STATE_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -217,7 +216,7 @@ def state_file(plan: BisectPlan) -> Path:
 
 
 def resumed(path: Path) -> BisectSession:
-    data = read_limited(path, MOST_STATE_BYTES, next_step="give a file that bisect wrote", error=UsageError)
+    data = read_limited(path, ARTIFACT_LIMITS.search_bytes, next_step="give a file that bisect wrote", error=UsageError)
     return decode_session(data, place=str(path))
 
 
@@ -350,7 +349,7 @@ def _begun(
 
 def _executed(facts: Mapping[str, ChangeFacts]) -> Mapping[str, tuple[ExecutedCode, ...]]:
     """Return the executed code that each candidate changes, for the answer."""
-    return {commit: one.executed[:KEPT_CODE] for commit, one in facts.items() if one.executed}
+    return {commit: one.executed[: ARTIFACT_LIMITS.executed_names] for commit, one in facts.items() if one.executed}
 
 
 def _require_same(

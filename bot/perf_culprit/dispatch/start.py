@@ -24,6 +24,7 @@ from perf_culprit.dispatch.machine_image import chosen_runner
 from perf_culprit.dispatch.recovery import MOST_TO_RECOVER
 from perf_culprit.dispatch.stored_samples import known_metrics, stored_runs, usable_blocks
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean, list_names
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import Engine, SearchSettings
 from perf_culprit.model.count import AUTO, Count, is_exact_quantity, quantity_of
 from perf_culprit.model.counted_metric import key_of, metric_of
@@ -33,7 +34,6 @@ from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.search.search import Search
 from perf_culprit.store.branch_files import BisectionConflictError, bisection_path
 
-KEPT_SUBJECT_CHARACTERS: Final = 200
 SHOWN_KEYS: Final = 5
 
 
@@ -119,7 +119,7 @@ def _begun(
         rounds_per_job=config.bisect.rounds_per_job,
         runner=runner,
         notes=notes,
-        subjects={commit: text[:KEPT_SUBJECT_CHARACTERS] for commit, text in candidates.subjects.items()},
+        subjects={commit: text[: ARTIFACT_LIMITS.subject_characters] for commit, text in candidates.subjects.items()},
         updates=dependency_updates(repository, commit_range, remote),
         pull_request=plan.pull_request,
         requested_by=plan.requested_by,

@@ -20,6 +20,7 @@ from github.Requester import Requester
 
 from perf_culprit.errors import InfrastructureError, UsageError, visible
 from perf_culprit.github.runner_files import MissingValueError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.maintenance import protection_step
 
 if TYPE_CHECKING:
@@ -271,10 +272,6 @@ RETRIED_STATUSES = (429, 500, 502, 503, 504)
 RETRIED_METHODS = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 # GitHub requires at least a minute after a secondary limit that states no time.
 SECONDARY_LIMIT_WAIT_SECONDS = 60.0
-MAXIMUM_LIMIT_WAIT_SECONDS = 120.0
-# A job needs about ten. GitHub allows GITHUB_TOKEN 1,000 an hour in a repository, and other workflows need some too: a
-# thread or a run that somebody filled up must not use them all.
-MAXIMUM_REQUESTS = 250
 
 Sleep = Callable[[float], None]
 
@@ -329,7 +326,7 @@ def create_client(
             allowed_methods=RETRIED_METHODS,
             status_forcelist=list(RETRIED_STATUSES),
             secondary_rate_wait=SECONDARY_LIMIT_WAIT_SECONDS,
-            max_rate_limit_wait=MAXIMUM_LIMIT_WAIT_SECONDS,
+            max_rate_limit_wait=ARTIFACT_LIMITS.waiting_s,
             # PyGithub gets the last answer, so that the message can include it.
             raise_on_status=False,
         ),
@@ -338,16 +335,16 @@ def create_client(
 
 
 class BudgetedToken(github.Auth.Token):
-    """The token of a job, for at most `MAXIMUM_REQUESTS` requests. PyGithub calls it to sign each one."""
+    """The token of a job, for at most `ARTIFACT_LIMITS.requests` requests. PyGithub calls it to sign each one."""
 
     def __init__(self, token: str) -> None:
         super().__init__(token)
-        self.left = MAXIMUM_REQUESTS
+        self.left = ARTIFACT_LIMITS.requests
 
     def authentication(self, headers: dict[str, Any]) -> None:
         if self.left == 0:
             raise InfrastructureError(
-                f"this job has sent {MAXIMUM_REQUESTS} requests, as many as one may",
+                f"this job has sent {ARTIFACT_LIMITS.requests} requests, as many as one may",
                 place="GitHub",
                 next_step="look for what is so long: a thread of thousands of comments, or as many artifacts",
             )
@@ -388,7 +385,7 @@ class PatientRetry(github.GithubRetry):
 
 
 def too_long(wait_seconds: float) -> bool:
-    return wait_seconds > MAXIMUM_LIMIT_WAIT_SECONDS
+    return wait_seconds > ARTIFACT_LIMITS.waiting_s
 
 
 def names_wait(response: "BaseHTTPResponse") -> bool:

@@ -31,6 +31,7 @@ from perf_culprit.github.bot_texts import (
 )
 from perf_culprit.github.client import Client, explained, headers_of, is_rate_limit, limit_wait_seconds, too_long
 from perf_culprit.github.host import Annotation, CheckConclusion, CheckResult, Opened, TrackedIssue
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 
 _ATTEMPTS = 3
 # A new object may be missing from listings for some seconds, so one look is not enough.
@@ -352,8 +353,6 @@ NO_RESULT = CheckResult(
 )
 
 
-# Newest first. An issue further back is not found, and a new one is opened.
-MOST_ISSUES: Final = 1_000
 TITLE_LIMIT: Final = 200
 BACK: Final = "The regression is back: the text above has the new numbers.\n"
 _POINTER = "\n\nCut here: GitHub takes no longer text.\n"
@@ -370,7 +369,7 @@ def tracked_issues(client: Client, *, suite: str) -> dict[str, TrackedIssue]:
         )
         own = [
             tracked
-            for issue in islice(listed, MOST_ISSUES)
+            for issue in islice(listed, ARTIFACT_LIMITS.issues)
             if (tracked := _tracked(client, issue, suite=suite)) is not None
         ]
     by_key: dict[str, TrackedIssue] = {}

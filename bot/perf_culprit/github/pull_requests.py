@@ -13,14 +13,9 @@ from perf_culprit.github.client import WAITS_SECONDS, Client, explained, file_by
 from perf_culprit.github.host import Again, Attempt, PullRequest, PullRequestSearch, PullRequestState, Skip
 from perf_culprit.github.posting import post_once
 from perf_culprit.github.runner_files import number_at, sha_at, text_at, value_at
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.maintenance import Grant, Permission, protection_step
-
-# GitHub ignores a `head` that it does not understand and lists every open pull request.
-MAXIMUM_PULL_REQUESTS = 300
-MAXIMUM_RULES = 100
-# Anybody who can read can open pull requests of one head into every branch; at most this number is answered.
-MAXIMUM_ANSWERED = 3
 
 
 def find_pull_request(client: Client, *, event_name: str, event: Mapping[str, Any]) -> PullRequestSearch:
@@ -58,7 +53,7 @@ def from_workflow_run_event(client: Client, *, event: Mapping[str, Any]) -> Pull
     head_repository_id = number_at(event, "workflow_run", "head_repository", "id")
     head = f"{text_at(event, 'workflow_run', 'head_repository', 'owner', 'login')}:{head_branch}"
     with explained("find the pull request of the run"):
-        listed = list(islice(client.repository.get_pulls(state="open", head=head), MAXIMUM_PULL_REQUESTS))
+        listed = list(islice(client.repository.get_pulls(state="open", head=head), ARTIFACT_LIMITS.pull_requests))
     of_branch = [
         pull
         for pull in listed
@@ -82,16 +77,14 @@ def matching(
                     base_branch=pull.base.ref,
                     from_fork=pull.head.repo.id != pull.base.repo.id,
                 )
-                for pull in sorted(pull_requests, key=lambda pull: pull.number)[:MAXIMUM_ANSWERED]
+                for pull in sorted(pull_requests, key=lambda pull: pull.number)[
+                    : ARTIFACT_LIMITS.answered_pull_requests
+                ]
             )
         )
     if of_branch:
         return PullRequestSearch(reason=f"stale: the pull request has moved on since {head_sha[:10]}")
     return PullRequestSearch(reason=f"no open pull request has the head {head_sha[:10]}")
-
-
-# The newest events of a pull request among which its last label or title is searched for.
-MAXIMUM_EVENTS = 300
 
 
 def find_skip(
@@ -101,7 +94,7 @@ def find_skip(
     with explained(f"read pull request #{number}"):
         pull = client.repository.get_pull(number)
         now = event["pull_request"] if value_at(event, "pull_request", "number") == number else pull.raw_data
-        newest = islice(client.repository.get_issue(number).get_events().reversed, MAXIMUM_EVENTS)
+        newest = islice(client.repository.get_issue(number).get_events().reversed, ARTIFACT_LIMITS.events)
         if label is not None and any(_same(one["name"], label) for one in now["labels"]):
             set_by = (
                 event.actor.login for event in newest if event.event == "labeled" and _same(event.label.name, label)
@@ -170,7 +163,7 @@ def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | No
     """Return the pull request that brought this commit into the branch; the oldest of several."""
     with explained(f"find the pull request of {commit[:10]}"):
         try:
-            listed = list(islice(client.repository.get_commit(commit).get_pulls(), MAXIMUM_PULL_REQUESTS))
+            listed = list(islice(client.repository.get_commit(commit).get_pulls(), ARTIFACT_LIMITS.pull_requests))
         except UnknownObjectException:
             return None
     return min((pull.number for pull in listed if pull.merged_at is not None and pull.base.ref == branch), default=None)
@@ -224,9 +217,6 @@ def cancel_run(client: Client, *, run_id: int) -> bool:
         return True
 
 
-MAXIMUM_RUNS = 100
-
-
 def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None:
     """Repeat the failed jobs of the newest run of `workflow` on `head_sha`, or all jobs if none failed.
 
@@ -236,7 +226,7 @@ def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None
     with explained(f"find the runs of {workflow}"):
         try:
             listed = repository.get_workflow(workflow).get_runs(event="pull_request", head_sha=head_sha)
-            newest = next(iter(islice(listed, MAXIMUM_RUNS)), None)
+            newest = next(iter(islice(listed, ARTIFACT_LIMITS.check_runs)), None)
         except UnknownObjectException:
             raise UsageError(
                 f"there is no workflow {workflow}",
@@ -336,18 +326,17 @@ def required_checks(client: Client, *, branch: str) -> frozenset[str]:
     """Return the names of the checks that the branch's rulesets and its protection require."""
     place = quote(branch, safe="")
     with explained(f"read the rules of {branch}"):
-        rules = _get(client, f"rules/branches/{place}?per_page={MAXIMUM_RULES}")
-        if len(rules) >= MAXIMUM_RULES:
+        rules = _get(client, f"rules/branches/{place}?per_page={ARTIFACT_LIMITS.rules}")
+        if len(rules) >= ARTIFACT_LIMITS.rules:
             raise InfrastructureError(
-                f"{branch} has {MAXIMUM_RULES} rules or more", place="GitHub", next_step="join some of its rulesets"
+                f"{branch} has {ARTIFACT_LIMITS.rules} rules or more",
+                place="GitHub",
+                next_step="join some of its rulesets",
             )
         protection = _get(client, f"branches/{place}")["protection"]
         required = [rule["parameters"] for rule in rules if rule["type"] == "required_status_checks"]
         names = {check["context"] for parameters in required for check in parameters["required_status_checks"]}
         return frozenset(names) | {*protection.get("required_status_checks", {"contexts": ()})["contexts"]}
-
-
-MAXIMUM_FILE_BYTES: Final = 256 * 1024
 
 
 def read_branch_file(client: Client, *, path: str, branch: str) -> bytes | None:
@@ -364,9 +353,9 @@ def read_branch_file(client: Client, *, path: str, branch: str) -> bytes | None:
             raise ConfigError(
                 "is not a file", place=f"{path} of {branch}", next_step="name a file in the input `config`"
             )
-        if answer["size"] > MAXIMUM_FILE_BYTES:
+        if answer["size"] > ARTIFACT_LIMITS.api_file_bytes:
             raise ConfigError(
-                f"has {answer['size']:,} bytes; at most {MAXIMUM_FILE_BYTES:,} are read",
+                f"has {answer['size']:,} bytes; at most {ARTIFACT_LIMITS.api_file_bytes:,} are read",
                 place=f"{path} of {branch}",
                 next_step="shorten it",
             )

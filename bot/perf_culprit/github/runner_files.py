@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.run import FULL_HASH
 
-MAX_EVENT_BYTES: Final = 32 << 20
 PULL_REQUEST_EVENTS: Final = ("pull_request", "pull_request_target")
 
 
@@ -28,7 +28,7 @@ class MissingValueError(UsageError):
 def read_event(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
-            event = json.loads(file.read(MAX_EVENT_BYTES))
+            event = json.loads(file.read(ARTIFACT_LIMITS.event_bytes))
     except (OSError, ValueError, RecursionError) as error:
         raise InfrastructureError(
             f"the event cannot be read: {type(error).__name__}", place=str(path), next_step="run the job again"

@@ -19,13 +19,12 @@ from perf_culprit.errors import ConfigError, DataError
 from perf_culprit.github.client import Client, explained, message_of
 from perf_culprit.github.host import ArtifactFile, NoArtifactError
 from perf_culprit.github.posting import post_once
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.dispatch import RunArtifact, RunFacts, run_title
 from perf_culprit.model.maintenance import protection_step
 
 _MEBIBYTE = 1 << 20
 PER_PAGE: Final = 100
-# In runs with more artifacts than this, one can be found by name only.
-MAXIMUM_PAGES = 10
 _CHUNK_BYTES = 1 << 16
 # The address of an artifact's bytes is valid for a minute, so each attempt asks for a new one.
 DOWNLOAD_ATTEMPTS = 3
@@ -94,7 +93,7 @@ def list_artifacts(client: Client, *, run_id: int, head_sha: str, name: str | No
     # PyGithub's own listing cannot filter by name.
     url = f"{client.repository.url}/actions/runs/{run_id}/artifacts"
     artifacts: list[ListedArtifact] = []
-    for page in range(1, MAXIMUM_PAGES + 1):
+    for page in range(1, ARTIFACT_LIMITS.artifact_pages + 1):
         parameters: dict[str, Any] = {"per_page": PER_PAGE, "page": page} | (
             {"name": name} if name and not name.endswith("*") else {}
         )

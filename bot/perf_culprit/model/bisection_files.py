@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, structs
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS as LIMITS
 from perf_culprit.model.bisection import (
     BisectionReport,
     Culprit,
@@ -31,14 +32,6 @@ from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import Sentence
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
 
-MOST_RESULT_BYTES: Final = 1 << 20
-MOST_ROUNDS: Final = 64
-MOST_COMMITS: Final = 16
-MOST_VALUES: Final = 10_000
-MOST_COMPONENTS: Final = 50
-SHOWN_CHARACTERS: Final = 400
-# GitHub ends a job on a self-hosted runner after five days.
-LONGEST_JOB_SECONDS: Final = 5 * 86_400.0
 # Every real time, size or rate in any unit lies within these limits; values beyond distort the search's arithmetic.
 LEAST_VALUE: Final = 1e-18
 LARGEST_VALUE: Final = 1e18
@@ -53,10 +46,10 @@ class JobRound(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     job_id: _Name = msgspec.field(name="id")
     values: Annotated[
-        dict[_Name, Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_VALUES)]],
-        Meta(max_length=MOST_COMMITS),
+        dict[_Name, Annotated[tuple[Value, ...], Meta(min_length=1, max_length=LIMITS.job_values)]],
+        Meta(max_length=LIMITS.job_commits),
     ] = msgspec.field(default_factory=dict)
-    failures: Annotated[dict[_Name, Failure], Meta(max_length=MOST_COMMITS)] = msgspec.field(default_factory=dict)
+    failures: Annotated[dict[_Name, Failure], Meta(max_length=LIMITS.job_commits)] = msgspec.field(default_factory=dict)
 
 
 class BisectJobFile(
@@ -78,20 +71,20 @@ class BisectJobFile(
     bisection: _Name
     dispatch: _Name
     job: _Name
-    rounds: Annotated[tuple[JobRound, ...], Meta(max_length=MOST_ROUNDS)]
-    environment: Annotated[dict[_Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=MOST_COMPONENTS)] = (
-        msgspec.field(default_factory=dict)
-    )
-    elapsed_seconds: Annotated[float, Meta(ge=0, le=LONGEST_JOB_SECONDS)] | None = None
+    rounds: Annotated[tuple[JobRound, ...], Meta(max_length=LIMITS.job_rounds)]
+    environment: Annotated[
+        dict[_Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=LIMITS.job_components)
+    ] = msgspec.field(default_factory=dict)
+    elapsed_seconds: Annotated[float, Meta(ge=0, le=LIMITS.job_s)] | None = None
     followed: Annotated[
         dict[
             _Name,
             Annotated[
                 dict[_Name, Annotated[tuple[Value | None, ...], Meta(max_length=MOST_FOLLOWED)]],
-                Meta(max_length=MOST_COMMITS),
+                Meta(max_length=LIMITS.job_commits),
             ],
         ],
-        Meta(max_length=MOST_ROUNDS),
+        Meta(max_length=LIMITS.job_rounds),
     ] = msgspec.field(default_factory=dict)
 
 
@@ -101,7 +94,7 @@ def encode_job_result(result: BisectJobResult) -> bytes:
 
 def _job_round(result: Result) -> JobRound:
     failures = {
-        commit: structs.replace(failure, message=failure.message[:SHOWN_CHARACTERS])
+        commit: structs.replace(failure, message=failure.message[: LIMITS.failure_characters])
         for commit, failure in result.failures.items()
     }
     return JobRound(job_id=result.job_id, values=dict(result.values), failures=failures)
@@ -109,8 +102,8 @@ def _job_round(result: Result) -> JobRound:
 
 def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
     """Return the result in `data`; raise a DataError if it is invalid, too large or contains an entry twice."""
-    if len(data) > MOST_RESULT_BYTES:
-        raise DataError(f"is larger than {MOST_RESULT_BYTES:,} bytes", place=place, next_step=_UPLOAD_STEP)
+    if len(data) > LIMITS.job_bytes:
+        raise DataError(f"is larger than {LIMITS.job_bytes:,} bytes", place=place, next_step=_UPLOAD_STEP)
     file = decode(BisectJobFile, data, place=place)
     fault = next(_job_faults(file), None)
     if fault is not None:
@@ -126,8 +119,8 @@ def _job_faults(file: BisectJobFile) -> Iterator[str]:
         yield from (
             f"{commit[:12]!r} both failed and has numbers" for commit in entry.values if commit in entry.failures
         )
-        if any(len(failure.message) > SHOWN_CHARACTERS for failure in entry.failures.values()):
-            yield f"a failure's message has more than {SHOWN_CHARACTERS} characters"
+        if any(len(failure.message) > LIMITS.failure_characters for failure in entry.failures.values()):
+            yield f"a failure's message has more than {LIMITS.failure_characters} characters"
     if len(set(ids)) < len(ids):
         yield "a round stands there twice"
     if (metric := file.metric) is not None:
@@ -135,10 +128,6 @@ def _job_faults(file: BisectJobFile) -> Iterator[str]:
             yield "the metric's name or unit is too long"
         if metric.direction is Direction.UNKNOWN:
             yield "the metric does not say which way is good"
-
-
-# GitHub accepts at most 65,535 characters for all inputs of a dispatch.
-MOST_REQUEST_BYTES: Final = 60_000
 
 
 class BisectRequestFile(

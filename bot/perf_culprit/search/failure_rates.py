@@ -16,6 +16,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from perf_culprit.arrays import Floats
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import (
     Culprit,
     MeasuredCommit,
@@ -33,7 +34,7 @@ from perf_culprit.model.count import FAILED
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.search.odds import ODDS_20
-from perf_culprit.search.search_answer import LARGEST_SET, lost_parent
+from perf_culprit.search.search_answer import lost_parent
 from perf_culprit.search.search_view import FIRST_ANALYSIS, LIKELY, Round, SearchView
 from perf_culprit.stats.conventions import LEVEL
 
@@ -330,7 +331,7 @@ def _suspects(standing: SearchView) -> Iterator[Suspect]:
     mass = view.mass / max(float(view.mass.sum()), 1e-300)
     order = np.argsort(-mass, kind="stable")
     number = int(np.searchsorted(np.cumsum(mass[order]), LEVEL)) + 1
-    for candidate in order[: min(number, LARGEST_SET)].tolist():
+    for candidate in order[: min(number, ARTIFACT_LIMITS.listed_suspects)].tolist():
         name = standing.name(candidate + 1)
         yield Suspect(commit=name, posterior=float(mass[candidate]), skipped=standing.skipped.get(name))
 

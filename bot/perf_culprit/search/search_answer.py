@@ -1,12 +1,12 @@
 """The outcome of a search as values."""
 
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
 from scipy.optimize import isotonic_regression
 
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import Culprit, DecayPart, Noise, Outcome, OutcomeKind, Phase, SearchState, Suspect
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
@@ -20,8 +20,6 @@ from perf_culprit.search.pattern_evidence import G, PatternDesign
 from perf_culprit.search.round_samples import autocorrelation
 from perf_culprit.search.search_view import SearchView
 from perf_culprit.stats.conventions import LEVEL
-
-LARGEST_SET: Final = 200  # suspects listed in an outcome
 
 
 def conclude(standing: SearchView, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
@@ -188,7 +186,9 @@ def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
     mass = standing.model.mass
     order = np.argsort(-mass, kind="stable")
     count = int(np.searchsorted(np.cumsum(mass[order]), LEVEL)) + 1
-    return tuple(_suspect(standing, int(c), float(mass[c])) for c in order[: min(count, LARGEST_SET)])
+    return tuple(
+        _suspect(standing, int(c), float(mass[c])) for c in order[: min(count, ARTIFACT_LIMITS.listed_suspects)]
+    )
 
 
 def _decay(standing: SearchView, base: Outcome) -> Outcome:

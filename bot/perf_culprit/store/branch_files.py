@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection_files import decode_stored, encode_stored
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import (
@@ -38,9 +39,6 @@ from perf_culprit.store.git_branch import GitBranchHistory
 from perf_culprit.store.protocol import LoadedBisection, decodable
 from perf_culprit.store.run_names import ACCEPTANCE_PATH, BISECTION_ID, BISECTION_PATH, suite_slug
 
-# A suite with more acceptances than this has other problems; the rest is not read.
-MOST_READ: Final = 5_000
-
 
 class GitBranchAcceptances(GitBranchHistory):
     """The acceptances on the history branch."""
@@ -52,7 +50,7 @@ class GitBranchAcceptances(GitBranchHistory):
             for path, blob in self._seen().blobs.items()
             if (match := ACCEPTANCE_PATH.fullmatch(path)) and match["suite"] == slug
         }
-        paths = sorted(blobs)[:MOST_READ]
+        paths = sorted(blobs)[: ARTIFACT_LIMITS.acceptances]
         contents = git.read_blobs(self._repository, [blobs[path] for path in paths], remote=self._remote)
         return readable(suite, zip(paths, contents, strict=True))
 
@@ -120,7 +118,6 @@ def _one_line(text: str, *, what: str, limit: int) -> str:
     return line
 
 
-KEPT_BISECTIONS: Final = 200  # of each kind
 KIND: Final = re.compile("bisections/[a-z]*")  # without letters if a comment requested it
 
 
@@ -181,4 +178,4 @@ def superfluous(paths: Iterable[str], *, keep: str) -> list[str]:
     """Return the oldest of its kind beyond those that are kept. GitHub numbers comments and runs in order."""
     kind = KIND.findall(keep)
     stored = [path for path in paths if path != keep and BISECTION_PATH.fullmatch(path) and KIND.findall(path) == kind]
-    return sorted(stored, key=lambda path: (len(path), path))[: max(len(stored) + 1 - KEPT_BISECTIONS, 0)]
+    return sorted(stored, key=lambda path: (len(path), path))[: max(len(stored) + 1 - ARTIFACT_LIMITS.bisections, 0)]

@@ -16,12 +16,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from perf_culprit.config.database_url import DatabaseUrl
 from perf_culprit.errors import InfrastructureError
 from perf_culprit.git.objects import TreeEntry
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection_files import decode_stored, encode_stored
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import Acceptance, encode_acceptance
 from perf_culprit.model.run import Run
 from perf_culprit.store.branch_files import (
-    MOST_READ,
     BisectionConflictError,
     acceptance_path,
     bisection_path,
@@ -91,7 +91,7 @@ class SqlHistory(RunReader):
         query = select(ACCEPTANCES_TABLE.c.path, ACCEPTANCES_TABLE.c.content).where(
             ACCEPTANCES_TABLE.c.suite == suite_slug(suite)
         )
-        query = query.order_by(ACCEPTANCES_TABLE.c.path).limit(MOST_READ)
+        query = query.order_by(ACCEPTANCES_TABLE.c.path).limit(ARTIFACT_LIMITS.acceptances)
         rows: Sequence[Any] = self._read_by(lambda connection: connection.execute(query).all(), empty=())
         return readable(suite, ((path, self._unpacked(content)) for path, content in rows))
 
