@@ -18,6 +18,7 @@ from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.other_metrics import Block, StepPlace, excludes_step, place_of
+from perf_culprit.search.search_view import FAILURES_TO_STOP
 from perf_culprit.stats.steps import BESIDE, FIRST_JUDGED, NEWEST, first_changed, online_alarms
 from perf_culprit.stats.suite_prior import RESOLUTION
 
@@ -170,7 +171,7 @@ LEAST_WORSE: Final = 2
 # Metrics that may step with it. The search executes the suite anyway, so their numbers cost nothing, and they decide.
 POSSIBLE: Final = 1.5
 # A step that many runs show may follow one search without a culprit, but not two.
-ENOUGH_LOOKS: Final = 2
+ENOUGH_LOOKS: Final = FAILURES_TO_STOP
 
 # A metric's numbers, with the positions of their runs.
 _Series = Sequence[tuple[int, Metric, float]]

@@ -21,12 +21,11 @@ from perf_culprit.machine.this_machine import this_machine
 from perf_culprit.measure.quantities_of_commands import is_missing
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.worktree_executor import Pace, RoundResult, WorktreeExecutor
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import CulpritDiagnosis, Failure, FailureKind, Result
 from perf_culprit.model.bisection_files import (
     LARGEST_VALUE,
     LEAST_VALUE,
-    MOST_REQUEST_BYTES,
-    MOST_RESULT_BYTES,
     decode_request,
     encode_job_result,
     job_of,
@@ -58,7 +57,7 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
     started = time.monotonic()
     step = "write the input `request` into this file, as it was sent"
     stream = stdin if asked.request == STDIN else None
-    data = read_limited(asked.request, MOST_REQUEST_BYTES, next_step=step, stream=stream)
+    data = read_limited(asked.request, ARTIFACT_LIMITS.request_bytes, next_step=step, stream=stream)
     request = decode_request(data, place=str(asked.request))
     job = job_of(request, asked.job, place=str(asked.request))
     pace = _pace(started, asked.minutes, request.minutes)
@@ -115,7 +114,7 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
                 asked.repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
             )
             with_diagnosis = encoded(metric=executor.metric, followed=followed, diagnosis=diagnosis)
-            if len(with_diagnosis) <= MOST_RESULT_BYTES:
+            if len(with_diagnosis) <= ARTIFACT_LIMITS.job_bytes:
                 replace_file(file, with_diagnosis)
     return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
 

@@ -18,9 +18,9 @@ from perf_culprit.files import read_limited, replace_file, temporary_folder
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import WorktreeExecutor
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import Job, Result
 from perf_culprit.model.bisection_files import (
-    MOST_RESULT_BYTES,
     BisectSession,
     decode_job_result,
     encode_request,
@@ -175,7 +175,7 @@ class SideBySide(AtOnce):
         for job in dispatch.jobs:
             try:
                 file = folder / job.id / RESULT_NAME
-                data = read_limited(file, MOST_RESULT_BYTES, next_step="repeat the search")
+                data = read_limited(file, ARTIFACT_LIMITS.job_bytes, next_step="repeat the search")
                 results.append(decode_job_result(data, place=str(file)))
             except BotError:
                 output = (folder / job.id / OUTPUT_NAME).read_text(errors="replace")

@@ -12,7 +12,8 @@ from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.controller import Collected, Controller, no_objection
 from perf_culprit.errors import DataError
-from perf_culprit.model.bisection_files import MOST_REQUEST_BYTES, decode_job_result, encode_request
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
+from perf_culprit.model.bisection_files import decode_job_result, encode_request
 from perf_culprit.model.dispatch import (
     Bisection,
     BisectionStep,
@@ -71,7 +72,7 @@ def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
             minutes=None if alarm is None or alarm.proves is None else alarm.proves.minutes,
         )
     )
-    if len(request) > MOST_REQUEST_BYTES:
+    if len(request) > ARTIFACT_LIMITS.request_bytes:
         raise DataError(
             f"a request of {len(request):,} bytes is more than GitHub takes",
             next_step="set a smaller bisect.jobs-per-round or bisect.rounds-per-job",

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Final
 
 from msgspec.structs import replace
 
 from perf_culprit.errors import DataError, UsageError, did_you_mean
+from perf_culprit.explain.tracer.trace_levels import MINIMUM_SHARE
 from perf_culprit.model.call_tree import (
     CallNode,
     CallTree,
@@ -29,9 +29,6 @@ from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSett
 from perf_culprit.read.logs.service_calls import ResponseTimes, count, merged, statistics
 
 # Rank methods by their cost over the services that run them, with their share of each service.
-
-# A method with a smaller share of the mean response time does not justify a regression test.
-MINIMUM_SHARE_OF_RESPONSE: Final = 0.01
 
 
 def distance_score(self_shares: Sequence[float], *, fluctuation_weight: float = 1.0) -> float:
@@ -54,7 +51,8 @@ def minimum_self_ms(trees: Iterable[CallTree], settings: RankingSettings) -> flo
         return settings.minimum_self_ms
     counted = [(tree.total_ms, tree.calls) for tree in trees]
     calls = sum(calls for _, calls in counted)
-    return MINIMUM_SHARE_OF_RESPONSE * sum(total for total, _ in counted) / calls if calls else 0.0
+    # A method with a smaller share does not justify a regression test, as none justifies a pass of a trace.
+    return MINIMUM_SHARE * sum(total for total, _ in counted) / calls if calls else 0.0
 
 
 def rank_suspects(trees: Sequence[CallTree], settings: RankingSettings) -> tuple[MethodSuspect, ...]:

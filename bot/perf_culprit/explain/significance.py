@@ -20,6 +20,7 @@ from perf_culprit.explain.diagnosis_constants import (
 from perf_culprit.explain.tree_methods import Common, TestedRow, is_relative
 from perf_culprit.model.report import Basis
 from perf_culprit.stats.moderation import Moderated, effective_number, moderate
+from perf_culprit.stats.power import NEARLY_NORMAL
 from perf_culprit.stats.ragged import Moments
 from perf_culprit.stats.two_groups import one_way_anova, satterthwaite, student_t, welch
 
@@ -274,7 +275,7 @@ def _counted(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, le
     dispersion, freedom = _dispersion((target, baseline), used=_is_testable(tree, rows))
     beside = common if is_common else _of_totals(tree, common)
     if basis_of(tree.baseline, tree.target) is Basis.COUNTS and beside.spread < RUN_TO_RUN**2:
-        beside = replace(beside, spread=RUN_TO_RUN**2, freedom=ENDLESS)
+        beside = replace(beside, spread=RUN_TO_RUN**2, freedom=NEARLY_NORMAL)
     # The variance between methods may explain a part of the ratio: use the likeliest part.
     between, its_freedom = beside.spread + beside.variance, np.full(len(rows), float(beside.freedom))
     parts = np.linspace(0.0, 1.0 if between else 0.0, PARTS)[:, None]
@@ -314,7 +315,7 @@ def _dispersion(sides: Sequence[_Counts], *, used: Booleans) -> tuple[Floats, Fl
     """(m,) Pearson's dispersion and its degrees of freedom."""
     freedom = np.full(len(used), float(sum(len(side.wholes) - 1 for side in sides)))
     if not freedom.any():
-        return np.full(len(used), DISPERSION), np.full(len(used), float(ENDLESS))
+        return np.full(len(used), DISPERSION), np.full(len(used), float(NEARLY_NORMAL))
     residuals = np.hstack([(side.rows - side.expected) / np.sqrt(side.expected) for side in sides])
     own = np.where(used, (residuals**2).sum(axis=1) / np.maximum(freedom, 1.0), 0.0)
     worth = effective_number(residuals[used], freedom[used])
@@ -330,7 +331,6 @@ def _of_totals(tree: AlignedTree, common: Common) -> Common:
     return replace(common, variance=variance, freedom=sum(len(one) - 1 for one in logs))
 
 
-ENDLESS: Final = 1_000_000  # degrees of freedom
 PARTS: Final = 65
 
 

@@ -18,10 +18,10 @@ from perf_culprit.judge.unit_factors import milliseconds_per
 from perf_culprit.model.count import Count
 from perf_culprit.model.finding import Evidence
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
+from perf_culprit.stats.conventions import FEW_RUNS
 from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
-LEVEL_UNITS: Final = 3  # runs that make up a level: a single run beyond the bound proves nothing
 FEWEST_BEFORE: Final = 4  # baseline runs that must remain to show the variation between runs
 
 
@@ -137,12 +137,12 @@ class _Level:
         if not all(len(side) and (side > 0).all() for side in values):
             return None
         before, newest = (np.log(side / limit_ms) for side in values)
-        lent = 0 if earlier is None else max(min(LEVEL_UNITS - len(newest), len(before) - FEWEST_BEFORE), 0)
+        lent = 0 if earlier is None else max(min(FEW_RUNS - len(newest), len(before) - FEWEST_BEFORE), 0)
         split = len(before) - lent
         return cls(
             newest=np.concatenate([before[split:], newest - _machine_shift(evidence)]),
             before=_without_trend(before[:split]),
-            started_beyond=bool(before[0 if earlier is None else -LEVEL_UNITS :].mean() > 0),
+            started_beyond=bool(before[0 if earlier is None else -FEW_RUNS :].mean() > 0),
         )
 
 

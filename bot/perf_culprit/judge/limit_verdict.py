@@ -25,10 +25,9 @@ from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
 from perf_culprit.stats.chart_limits import DEFAULT_LIMITS, PERCENTILES
 from perf_culprit.stats.common_rate import interval_medians
-from perf_culprit.stats.conventions import FEW_RUNS
+from perf_culprit.stats.conventions import FEW_RUNS, FEW_SAMPLES
 from perf_culprit.stats.multiplicity import known_q_values, number, numbers
 
-FEWEST_SAMPLES: Final = 4  # needed to judge a counter's limits
 # Percentiles of a counter's samples: if none of them moves by the minimum effect, no change is called.
 MOVED_PERCENTILES: Final = (50, *PERCENTILES[DEFAULT_LIMITS])
 # Counters to draw; each needs its samples sorted once more.
@@ -99,8 +98,8 @@ def _too_few_samples(evidence: Evidence) -> Reason | None:
     if _rule(evidence).spans_history:
         return None
     for name, side in (("target", evidence.target), ("baseline", evidence.baseline)):
-        if side is not None and side.count < FEWEST_SAMPLES:
-            return because(VerdictReason.TOO_FEW_SAMPLES, side=name, count=side.count, minimum=FEWEST_SAMPLES)
+        if side is not None and side.count < FEW_SAMPLES:
+            return because(VerdictReason.TOO_FEW_SAMPLES, side=name, count=side.count, minimum=FEW_SAMPLES)
     return None
 
 

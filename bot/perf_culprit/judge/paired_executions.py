@@ -12,6 +12,7 @@ import numpy as np
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.run import Benchmark
+from perf_culprit.stats.conventions import LARGEST_CHANGE
 from perf_culprit.stats.power import noncentrality
 
 # For A B B A: the number of ways to choose the target's two of four executions.
@@ -20,8 +21,6 @@ WAYS_PER_ROUND: Final = 6
 LOOKS: Final = 4
 # A larger number of rounds is no useful advice.
 MOST_ADVISED_ROUNDS: Final = 1_000
-# A larger change, a millionfold, is meaningless.
-LARGEST_FORESEEN: Final = 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +60,7 @@ def minutes_in_turn(rounds: int, *, execution_s: float, build_s: float = 0.0) ->
 def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
     """Return the change that these rounds of A B B A detect with the power; `noise` of an execution as a logarithm."""
     return math.expm1(
-        min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST_FORESEEN))
+        min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST_CHANGE))
     )
 
 

@@ -12,13 +12,11 @@ import numpy as np
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.run import Metric
-from perf_culprit.stats.conventions import FEW_RUNS
+from perf_culprit.stats.conventions import FEW_RUNS, FEW_SAMPLES
 from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 MEDIAN_BATCHES: Final = 8
-# Medians of smaller batches are too rough.
-SMALLEST_BATCH: Final = 4
 # Factor for a normal sample: the variance of its median times its size, over its variance (pi / 2).
 MEDIAN_FACTOR: Final = float(np.pi / 2)
 
@@ -64,7 +62,7 @@ def median_error(values: Floats) -> float:
     """
     values = values[np.isfinite(values)]
     size = len(values) // MEDIAN_BATCHES
-    if size >= SMALLEST_BATCH:
+    if size >= FEW_SAMPLES:
         batches = np.median(values[: size * MEDIAN_BATCHES].reshape(MEDIAN_BATCHES, size), axis=1)
         return float(batches.var(ddof=1)) / MEDIAN_BATCHES
     return MEDIAN_FACTOR * float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0

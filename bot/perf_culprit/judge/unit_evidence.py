@@ -25,15 +25,13 @@ from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.stats.controls import exonerate
-from perf_culprit.stats.conventions import LEVEL
+from perf_culprit.stats.conventions import LARGEST_CHANGE, LEVEL
 from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.ragged import Moments
 from perf_culprit.stats.unit_table import SuiteShift, Tiers, UnitJudgement, UnitTable
 
 # Statistic of a paired target: the baseline's value, moved by the change.
 PAIRED: Final = "paired"
-# A larger share of a baseline this near to zero is meaningless.
-LARGEST_CHANGE: Final = 1e12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

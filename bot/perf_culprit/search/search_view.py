@@ -19,9 +19,8 @@ from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import Samples, orientation, samples_of
 
 # A crash may be the machine's fault; a failed build is the commit's. Crashing as often as working is too often.
-FAILURES_TO_STOP: Final = (
-    2  # once may be chance: failures of a commit, and of confirmations, after which there are no more
-)
+# Once may be chance: failures of a commit, and of confirmations, after which there are no more.
+FAILURES_TO_STOP: Final = 2
 HARDLY_WORKS: Final = 0.15  # chance to run below which a commit is not tried: between five in a row that failed
 SMALL_RANGE: Final = 8  # up to this size each candidate is measured before an answer: steps may cancel
 QUIET_ANALYSIS: Final = 2  # executions per end after which a machine is accepted as quiet

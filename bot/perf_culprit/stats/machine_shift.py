@@ -17,7 +17,7 @@ QUIETEST: Final = 4.0  # no benchmark counts for more than this many usual ones
 # Of a block's shift: standard deviation in the corpus, and the number of steps that it is worth.
 SHIFT: Final = 0.05
 SHIFT_WORTH: Final = 0.5
-SHIFT_OF_UNIT: Final = 0.10  # within rounds, where the units themselves tell it
+SHIFT_OF_UNIT: Final = 2 * SHIFT  # within rounds, where the units themselves tell it
 ROUNDS_WORTH: Final = 0.1
 NEIGHBOURS: Final = 0.6  # correlation of the shifts of neighbouring blocks
 # Of a benchmark, and the pairs that the corpus is worth.

@@ -7,7 +7,7 @@ from scipy import special
 
 from perf_culprit.stats.conventions import POWER
 
-NEARLY_NORMAL = 1e4
+NEARLY_NORMAL = 10_000  # degrees of freedom
 # A larger count is no useful advice.
 MOST_REPETITIONS_ADVISED = 100_000
 

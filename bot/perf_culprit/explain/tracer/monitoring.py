@@ -13,7 +13,6 @@ from .tracer_fault import TraceError
 
 TOOL_NAME: Final = "perf-culprit"
 TIMES_C = True
-FREE_TOOLS: Final = (3, 4)  # numbers that Python does not reserve
 WATCHED_TOOLS: Final = {0: "a debugger", 1: "a coverage tool", 2: "a profiler"}
 
 # The module exists from 3.12 on, and this file is also type-checked for 3.11.
@@ -38,7 +37,8 @@ def _ends(of_frame: Callback, of_c: Callback) -> dict[str, Callback]:
 
 @contextmanager
 def _tool(callbacks: dict[str, Callback]) -> Iterator[int]:
-    number = next((tool for tool in FREE_TOOLS if monitoring.get_tool(tool) is None), None)
+    # Python reserves the other numbers.
+    number = next((tool for tool in (3, 4) if monitoring.get_tool(tool) is None), None)
     if number is None:
         raise TraceError("no number is left for another tool of sys.monitoring", next_step="trace without other tools")
     monitoring.use_tool_id(number, TOOL_NAME)
