@@ -14,7 +14,7 @@ ABSENT: Final = -1  # the place of what an array does not hold
 CELLS_AT_ONCE: Final = 200_000  # of a table in between: it fits into the processor's cache
 
 
-def blocks(rows: int, *, cells: int) -> Iterator[slice]:
+def row_blocks(rows: int, *, cells: int) -> Iterator[slice]:
     """Yield slices of `rows`, which have `cells` each in a table in between, so that it stays small."""
     step = max(CELLS_AT_ONCE // max(cells, 1), 1)
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))

@@ -6,8 +6,8 @@ import pytest
 
 from perf_culprit.errors import DataError, InfrastructureError
 from perf_culprit.github.host import ArtifactFile
-from perf_culprit.github.workflow_runs import ArtifactLimits, fetch_artifacts
-from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
+from perf_culprit.github.workflow_runs import fetch_artifacts
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS, ArtifactLimits
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import FakeGitHub
@@ -140,7 +140,7 @@ def test_refuses_too_much_in_all(fake: FakeGitHub) -> None:
     for name in ("one", "two", "three"):
         add(fake, name=name, zip_bytes=bytes(400_000))
     with pytest.raises(DataError, match=r"workflow run 55: 1\.1 MiB"):
-        fetch(fake, name=None, limits=ArtifactLimits(total_bytes=1 << 20))
+        fetch(fake, name=None, limits=ArtifactLimits(artifacts_bytes=1 << 20))
 
 
 def test_says_that_the_artifact_has_expired(fake: FakeGitHub) -> None:
@@ -180,7 +180,7 @@ def test_gives_up_on_a_store_that_keeps_failing(fake: FakeGitHub) -> None:
 def test_gives_up_on_a_slow_store(fake: FakeGitHub) -> None:
     add(fake)
     with pytest.raises(InfrastructureError, match="no answer in time"):
-        fetch(fake, limits=ArtifactLimits(seconds=-1))
+        fetch(fake, limits=ArtifactLimits(download_s=-1))
 
 
 def test_names_the_missing_permission(fake: FakeGitHub) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from perf_culprit.errors import ConfigError, InfrastructureError
-from perf_culprit.github.workflow_runs import ArtifactLimits, GitHubDispatcher
+from perf_culprit.github.workflow_runs import GitHubDispatcher
+from perf_culprit.model.artifact_limits import ArtifactLimits
 from perf_culprit.model.dispatch import artifact_name, run_title
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from perf_culprit.model.file_limits import FILE_LIMITS
+
 # From root to the workspace's owner, before anything is read or written.
 #
 # GitHub demands that a docker action starts as root. Staying root would leave files in the workspace that the runner
@@ -37,7 +39,6 @@ HANDLE: Final = "PERF_CULPRIT_TOKEN_HANDLE"
 # The runner's own credentials (cache, artifacts, OpenID), which the bot does not need, and the usual names of others.
 UNUSED_PREFIX: Final = "ACTIONS_"
 UNUSED: Final = ("GITHUB_TOKEN", "GH_TOKEN")
-MOST_BYTES: Final = 1 << 16
 
 
 def own_secrets() -> dict[str, str]:
@@ -47,7 +48,7 @@ def own_secrets() -> dict[str, str]:
     with contextlib.suppress(OSError, OverflowError, ValueError):
         if handle.isdecimal():
             with socket.socket(fileno=int(handle)) as waiting:
-                return _decoded(waiting.recv(MOST_BYTES))
+                return _decoded(waiting.recv(FILE_LIMITS.runner_file_bytes))
     secrets = {name: os.environ[name] for name in INPUTS if os.environ.get(name)}
     if secrets and sys.platform == "linux":
         _start_without(secrets)

@@ -20,9 +20,9 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.files import read_limited
 from perf_culprit.model.detectors import BENCHMARK_DETECTORS, COUNTER_DETECTORS, DECLARED
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 DEFAULT_PATH = Path(".github/perf-culprit.yml")
-MAX_CONFIG_BYTES = 256 * 1024
 MOST_MISTAKES = 20
 _CONFIG_PAGE = "docs/configuration.md"
 
@@ -38,7 +38,7 @@ def load_config(path: Path | None) -> Config:
             return Config.model_construct()
         path = DEFAULT_PATH
     step = f"check the path given as config; see {_CONFIG_PAGE}"
-    data = read_limited(path, MAX_CONFIG_BYTES, next_step=step, error=ConfigError)
+    data = read_limited(path, FILE_LIMITS.config_bytes, next_step=step, error=ConfigError)
     return parse_config(data, place=str(path))
 
 

@@ -23,6 +23,7 @@ from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.judge.run_values import metric_series
 from perf_culprit.judge.series_changes import judge_series
 from perf_culprit.model.accuracy import Audit
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import SeriesReason, because
 from perf_culprit.model.run import MetricKey, Run
@@ -213,14 +214,13 @@ def audit_files(asked: AuditRuns, *, config: Config, stdin: BinaryIO | None = No
 
 
 FEWEST_GOOD: Final = 3  # each is judged against the others
-MOST_LABEL_BYTES: Final = 1 << 20
 
 
 def read_labels(file: Path, places: Sequence[str]) -> dict[str, bool]:
     """Return whether each labelled file is bad. A line is `good` or `bad`, and a shell pattern of files or names."""
     step = "write a line for each run, such as `bad run-7.csv`"
     labels: dict[str, bool] = {}
-    lines = read_limited(file, MOST_LABEL_BYTES, next_step=step).decode(errors="replace").splitlines()
+    lines = read_limited(file, FILE_LIMITS.labels_bytes, next_step=step).decode(errors="replace").splitlines()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

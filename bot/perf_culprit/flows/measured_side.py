@@ -16,6 +16,7 @@ from perf_culprit.errors import DataError, UsageError
 from perf_culprit.files import read_limited, replace_file
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import FailureKind
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import Loss
 from perf_culprit.model.run import Cost, Run
@@ -23,7 +24,6 @@ from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.parsed import lost
 
-MOST_BYTES: Final = 256 << 20  # as for a search's state
 DIGEST_CHARACTERS: Final = 8
 
 
@@ -118,7 +118,7 @@ def resume(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:
 
 def _read(file: Path) -> Run:
     step = "start a measurement without --resume"
-    data = read_limited(file, MOST_BYTES, next_step=step, error=UsageError)
+    data = read_limited(file, FILE_LIMITS.measured_side_bytes, next_step=step, error=UsageError)
     try:
         run = decode_run(data, place=str(file))
     except DataError as error:

@@ -13,12 +13,13 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.files import read_limited, replace_file
 from perf_culprit.flows.compare import flagged, judge_run
-from perf_culprit.flows.measured_side import MOST_BYTES, paired
+from perf_culprit.flows.measured_side import paired
 from perf_culprit.flows.measurement import Tried, measure_commits, measure_plan, try_once
 from perf_culprit.judge.detector_audit import noise_sources
 from perf_culprit.judge.paired_executions import LOOKS, minutes_in_turn, planned_looks
 from perf_culprit.judge.planting import Planting
 from perf_culprit.model.accuracy import NoiseSources, Qualification
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.progress import Say
@@ -63,7 +64,10 @@ def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None =
 def between_machines(asked: Qualify) -> NoiseSources:
     """How much machines differ that measured the same commit, one file each."""
     step = "join files that `qualify --output` wrote for one commit on two machines or more"
-    runs = [decode_run(read_limited(Path(file), MOST_BYTES, next_step=step), place=file) for file in asked.join]
+    runs = [
+        decode_run(read_limited(Path(file), FILE_LIMITS.measured_side_bytes, next_step=step), place=file)
+        for file in asked.join
+    ]
     if len(commits := {run.commit for run in runs}) > 1:
         raise DataError(f"the files are of {len(commits)} commits", place="--join", next_step=step)
     if (sources := noise_sources(runs)) is None:

@@ -4,10 +4,11 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from perf_culprit.errors import DataError
 from perf_culprit.judge.series_changes import judge_series
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.report import Report, decode_report, encode_report
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.progress import doing
@@ -59,9 +60,9 @@ def drawn_or_noted(
 def report_json(report: Report) -> bytes:
     doing(f"writing {len(report.findings):,} findings")
     data = encode_report(report, sentence=sentence)
-    if len(data) > MOST_REPORT_BYTES:
+    if len(data) > FILE_LIMITS.report_bytes:
         raise DataError(
-            f"the report would be larger than {MOST_REPORT_BYTES:,} bytes, which nobody reads again",
+            f"the report would be larger than {FILE_LIMITS.report_bytes:,} bytes, which nobody reads again",
             next_step="split the benchmarks into suites (--suite), or look at fewer stored runs (history.window)",
         )
     return data
@@ -104,12 +105,9 @@ def report_html(report: Report, *, options: PageOptions | None = None) -> str:
 
 # A report that is already in a file.
 
-# 50,000 metrics against one run are 107 MB; an undecided one also lists a value of each stored run.
-MOST_REPORT_BYTES: Final = 512 << 20
-
 
 def read_report(path: Path) -> Report:
-    return decode_report(read_file(path, max_bytes=MOST_REPORT_BYTES).data, place=str(path))
+    return decode_report(read_file(path, max_bytes=FILE_LIMITS.report_bytes).data, place=str(path))
 
 
 def saved_report(path: Path) -> bytes:

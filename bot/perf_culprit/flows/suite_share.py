@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from perf_culprit.errors import DataError
 from perf_culprit.files import read_limited
 from perf_culprit.measure.workplace import Workplace
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Part
 
 PART_VARIABLE: Final = "PERF_CULPRIT_PART"  # this part's lines of --list
-MOST_LIST_BYTES: Final = 16 << 20
 PRINTS: Final = "let --list print a line for each file, package or group, the same on each machine"
 
 
@@ -38,5 +38,5 @@ def divide(workplace: Workplace, commits: Sequence[str], *, part: Part, command:
 
 def _lines(workplace: Workplace, commit: str, command: str) -> list[str]:
     file = workplace.run(commit, command=command)
-    text = read_limited(file, MOST_LIST_BYTES, next_step=PRINTS, error=DataError).decode(errors="replace")
+    text = read_limited(file, FILE_LIMITS.list_bytes, next_step=PRINTS, error=DataError).decode(errors="replace")
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from perf_culprit.git.command import GitError, run_git
 from perf_culprit.git.objects import list_tree
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 if TYPE_CHECKING:
     from git.index.typ import IndexEntry
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 WITH_SIZE: Final = frozenset({0o100644, 0o100755, 0o120000})
 # The flags "assume unchanged" and "extended", which a sparse checkout sets for files that it leaves out.
 LEFT_ALONE: Final = 0xC000
-MOST_BYTES: Final = 64 << 20
 SIZE_BITS: Final = 0xFFFFFFFF
 
 
@@ -38,7 +38,7 @@ def _differing(repository: Path, commit: str) -> Iterator[str]:
 
     asked = run_git(repository, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index")
     top, index = (Path(line) for line in asked.decode(errors="surrogateescape").splitlines())
-    if index.stat().st_size > MOST_BYTES:
+    if index.stat().st_size > FILE_LIMITS.uncommitted_bytes:
         return
     with index.open("rb") as stream:
         entries = read_cache(stream)[1]

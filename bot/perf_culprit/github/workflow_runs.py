@@ -19,7 +19,7 @@ from perf_culprit.errors import ConfigError, DataError
 from perf_culprit.github.client import Client, explained, message_of
 from perf_culprit.github.host import ArtifactFile, NoArtifactError
 from perf_culprit.github.posting import post_once
-from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS, ArtifactLimits
 from perf_culprit.model.dispatch import RunArtifact, RunFacts, run_title
 from perf_culprit.model.maintenance import protection_step
 
@@ -30,15 +30,6 @@ _CHUNK_BYTES = 1 << 16
 DOWNLOAD_ATTEMPTS = 3
 DOWNLOAD_WAIT_SECONDS = 2.0
 EXPIRED_STEP = "run the benchmarks again, or keep artifacts longer (`retention-days` of actions/upload-artifact)"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ArtifactLimits:
-    artifacts: int = 50
-    zip_bytes: int = 64 * _MEBIBYTE
-    total_bytes: int = 64 * _MEBIBYTE
-    seconds: float = 60.0
-    timeout_seconds: float = 15.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +56,7 @@ def fetch_artifacts(
     If several have one name (a job that ran again), the newest counts. Raise DataError if there is nothing to use:
     none, expired, too large, or bytes that differ from GitHub's digest.
     """
-    limits = limits or ArtifactLimits()
+    limits = limits or ARTIFACT_LIMITS
     with explained("list the artifacts"):
         listed = newest_by_name(list_artifacts(client, run_id=run_id, head_sha=head_sha, name=name))
     if not listed:
@@ -82,8 +73,8 @@ def fetch_artifacts(
             next_step="name the artifact that holds the results",
         )
     total_bytes = sum(artifact.size_bytes for artifact in listed)
-    if total_bytes > limits.total_bytes:
-        raise too_large(f"workflow run {run_id}", size_bytes=total_bytes, limit_bytes=limits.total_bytes)
+    if total_bytes > limits.artifacts_bytes:
+        raise too_large(f"workflow run {run_id}", size_bytes=total_bytes, limit_bytes=limits.artifacts_bytes)
     return tuple(
         ArtifactFile(name=artifact.name, zip_bytes=download(client, artifact, limits=limits)) for artifact in listed
     )
@@ -183,15 +174,15 @@ def redirect(client: Client, artifact: ListedArtifact) -> str:
 
 
 def read(location: str, *, place: str, limits: ArtifactLimits) -> bytes:
-    """Read at most `limits.zip_bytes` in at most `limits.seconds`, whatever the server announces."""
-    deadline = time.monotonic() + limits.seconds
+    """Read at most `limits.zip_bytes` in at most `limits.download_s`, whatever the server announces."""
+    deadline = time.monotonic() + limits.download_s
     # A fresh session: the token stays with the API. The `auth` that adds nothing keeps requests from reading ~/.netrc.
     with (
         requests.Session() as session,
         session.get(
             location,
             stream=True,
-            timeout=limits.timeout_seconds,
+            timeout=limits.answer_s,
             allow_redirects=False,
             auth=lambda request: request,
             headers={"Accept-Encoding": "identity"},
@@ -240,7 +231,7 @@ class GitHubDispatcher:
         self._client = client
         self._workflow = workflow
         self._ref = ref
-        self._limits = limits or ArtifactLimits()
+        self._limits = limits or ARTIFACT_LIMITS
 
     def send(self, inputs: Mapping[str, str], *, title: str | None = None) -> int | None:
         what, page = ("bisect", "bisection") if title is None else ("measuring", "commands")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-MOST_FILES: Final = 5_000
-MAXIMUM_BYTES: Final = 1 << 20
+from perf_culprit.model.file_limits import FILE_LIMITS
+
 SKIPPED: Final = frozenset({".git", ".venv", "node_modules", "target", "vendor", "build", "dist"})
 BENCH_FOLDERS: Final = ("bench", "benches", "benchmarks", "tests/bench", "tests/benchmarks")
 
@@ -60,7 +60,7 @@ class Repository:
     def read(self, name: str) -> str:
         try:
             with (self.root / name).open("rb") as file:
-                return file.read(MAXIMUM_BYTES).decode(errors="replace")
+                return file.read(FILE_LIMITS.init_file_bytes).decode(errors="replace")
         except OSError:
             return ""
 
@@ -70,7 +70,9 @@ class Repository:
 
 
 def look(root: Path) -> Repository:
-    return Repository(root=root, files=tuple(name for name, _ in zip(_names(root), range(MOST_FILES), strict=False)))
+    return Repository(
+        root=root, files=tuple(name for name, _ in zip(_names(root), range(FILE_LIMITS.init_files), strict=False))
+    )
 
 
 def _names(root: Path) -> Iterator[str]:

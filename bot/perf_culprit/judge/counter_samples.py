@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from perf_culprit.arrays import Floats, blocks
+from perf_culprit.arrays import Floats, row_blocks
 from perf_culprit.config.policy_settings import ControlChartConfig
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.evidence_columns import relative
@@ -52,7 +52,7 @@ def prepare_counters(pair: TablePair, settings: ControlChartConfig) -> Iterator[
     loads = table_loads(pair, at_any_load=settings.is_published)
     cuts = [run.parts for run in pair.baseline]
     # Counters are copied from their tables in blocks, to read memory in order.
-    for chosen in blocks(len(pair.metrics), cells=len(pair.target.values)):
+    for chosen in row_blocks(len(pair.metrics), cells=len(pair.target.values)):
         target = measured_values(pair.target_values(chosen))
         runs = [measured_values(run.values(chosen)) for run in pair.baseline]
         for index, metric in enumerate(pair.metrics[chosen]):

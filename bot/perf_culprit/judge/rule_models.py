@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, blocks
+from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, row_blocks
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.stats.association_rules import Rules, lowest_plausible_share, mine_rules, relative_entropy
 from perf_culprit.stats.discretise import LevelScale, LevelTable, equal_width_scale, three_level_scale, to_levels
@@ -216,7 +216,7 @@ class _Group:
         if len(self.bits) == 2:
             alpha = max(alpha, ALPHA_OF_TWO_RUNS)
         beyond = np.zeros(len(rules), dtype=bool)
-        for part in blocks(len(rules), cells=len(self.target_values)):
+        for part in row_blocks(len(rules), cells=len(self.target_values)):
             taken = rules.take(np.arange(part.start, part.stop))
             moments = [self._moments(taken, *run) for run in zip(self.bits, self.values, strict=True)]
             mean, deviation = self._moments(taken, self.target_bits, self.target_values)

@@ -21,7 +21,7 @@ from perf_culprit.commands.declared import Command
 from perf_culprit.commands.history_requests import FindChanges
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.commands.measure_requests import DEFAULT_ROUNDS, Bisect, Measure, SoughtDirection
-from perf_culprit.config.reader import DEFAULT_PATH, MAX_CONFIG_BYTES, load_config
+from perf_culprit.config.reader import DEFAULT_PATH, load_config
 from perf_culprit.errors import BotError, UsageError
 from perf_culprit.files import read_limited, temporary_folder
 from perf_culprit.flows import published_schemas
@@ -40,6 +40,7 @@ from perf_culprit.mcp.tools import (
     run_text,
     teller,
 )
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 # The commands that tools run. An argument without a description of its own is their option of that name.
 _TOOL_COMMANDS: Final[Mapping[str, type[Command]]] = {
@@ -184,7 +185,9 @@ def _pinned(repository: Path, *, allow_run: bool) -> Iterator[Workspace]:
             return
         file = place.config_file
         copy = place.scratch / DEFAULT_PATH.name
-        copy.write_bytes(b"" if file is None else read_limited(file, MAX_CONFIG_BYTES, next_step="make it smaller"))
+        copy.write_bytes(
+            b"" if file is None else read_limited(file, FILE_LIMITS.config_bytes, next_step="make it smaller")
+        )
         if load_config(copy).bisect.run is None:
             raise UsageError(
                 "--allow-run runs the configured command only, and none is configured",

@@ -25,6 +25,7 @@ from perf_culprit.files import read_limited, replace_file, temporary_folder
 from perf_culprit.flows.look_back import stored_benchmarks
 from perf_culprit.flows.publish import published_results
 from perf_culprit.flows.render import saved_report
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.finding import Verdict
 from perf_culprit.python_child import python
 from perf_culprit.say.inert import plain, plain_lines
@@ -184,7 +185,6 @@ class Workspace:
         return commit
 
 
-MOST_BYTES: Final = 64 << 20
 MOST_LOG: Final = 16_000
 # bisect and measure remove their worktrees in this time.
 STOP_SECONDS: Final = 20.0
@@ -201,7 +201,7 @@ async def run_json(command: str, *options: str, place: Workspace, tell: _Progres
         _, failure = await _run([command, *options, f"--json={file}"], place=place, tell=tell)
         if not file.exists():
             raise failure or InfrastructureError("wrote no answer", place=command)
-        data = read_limited(file, MOST_BYTES, next_step="name fewer benchmarks or files")
+        data = read_limited(file, FILE_LIMITS.answer_file_bytes, next_step="name fewer benchmarks or files")
     return json.loads(data), data
 
 
@@ -226,7 +226,7 @@ async def _run(arguments: Sequence[str], *, place: Workspace, tell: _Progress) -
             async with anyio.create_task_group() as readers:
                 readers.start_soon(_listen, process.stderr, log, tell)
                 async for part in TextReceiveStream(process.stdout, errors="replace"):
-                    output[0] = (output[0] + part)[:MOST_BYTES]
+                    output[0] = (output[0] + part)[: FILE_LIMITS.answer_file_bytes]
             code = await process.wait()
         finally:
             await _stop(process)

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit import git
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Run
 
 # Patterns of a benchmark's name in results, of files that may contain its function, and of its definition's start.
@@ -21,7 +22,6 @@ _NAMING_STYLES: Final = (
     (re.compile(r"(\w+\.)*(?P<file>[A-Z]\w*)\.(?P<name>\w+)"), r"/{file}\.(java|kt|scala|cs)$", r"\w.*\b{name}\("),
 )
 HOLDS_BENCHMARKS: Final = re.compile(rb"^func Benchmark\w*\(|def test_\w+\([^)]*\bbenchmark\b", re.MULTILINE)
-MOST_BYTES: Final = 4 << 20
 _HASH_DIGITS: Final = 16
 
 
@@ -56,7 +56,9 @@ def _texts(repository: Path, commit: str, pattern: str) -> tuple[str, ...]:
 
 def _contents(repository: Path, blobs: Sequence[str]) -> tuple[bytes, ...]:
     sizes = git.blob_sizes(repository, blobs)
-    return git.read_blobs(repository, [blob for blob, size in zip(blobs, sizes, strict=True) if size <= MOST_BYTES])
+    return git.read_blobs(
+        repository, [blob for blob, size in zip(blobs, sizes, strict=True) if size <= FILE_LIMITS.benchmark_code_bytes]
+    )
 
 
 def _definitions(lines: Sequence[str], begins: re.Pattern[str]) -> Iterator[str]:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from perf_culprit import git
+from perf_culprit.model.file_limits import FILE_LIMITS
 
-# A fork wrote the sources: more text is not read.
-MOST_BYTES: Final = 48 << 20
 _PATH: Final = re.compile(r"[\w@.+/-]+")
 _WORD: Final = re.compile(r"[\w@.+-]+")
 # Comments in Rust, Go and JavaScript. No line that continues a product names a file.
@@ -73,8 +72,8 @@ class ChangedFiles:
         missing = sorted({path for path in paths if path not in self._contents})
         blobs = [self.blobs[path] for path in missing]
         self._size += sum(git.blob_sizes(self._repository, blobs)) if blobs else 0
-        if self._size > MOST_BYTES:
-            raise UnknownError(f"the sources have more than {MOST_BYTES >> 20} MiB")
+        if self._size > FILE_LIMITS.package_sources_bytes:
+            raise UnknownError(f"the sources have more than {FILE_LIMITS.package_sources_bytes >> 20} MiB")
         self._contents |= dict(zip(missing, git.read_blobs(self._repository, blobs), strict=True))
         return [(path, self._contents[path]) for path in paths]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from perf_culprit.measure.package_graphs import ChangedFiles, Graph, ShellCommand, UnknownError, is_inside, join_path
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 
 class Python(Graph):
@@ -199,7 +200,7 @@ class _Module:
 
 
 def _read(data: bytes, path: str) -> _Module:
-    if len(data) > MOST_BYTES:
+    if len(data) > FILE_LIMITS.module_bytes:
         raise ValueError(path)
     nodes = list(_nodes(ast.parse(data)))
     imported = [name for node in nodes for name in _imported(node, path)]
@@ -314,8 +315,6 @@ def _binds_sys(node: ast.AST) -> bool:
             return "sys" in (getattr(node, field, None) for field in ("name", "arg", "rest"))
 
 
-# A tree has a hundred times its text.
-MOST_BYTES: Final = 1 << 20
 # Programs that check or format code, with a table in pyproject.toml.
 _CHECKERS: Final = frozenset(
     ("ruff", "mypy", "black", "isort", "coverage", "pyright", "pylint", "flake8", "typos", "codespell", "towncrier")

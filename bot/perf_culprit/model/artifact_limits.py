@@ -26,6 +26,11 @@ class ArtifactLimits:
     check_runs: int = 100
     artifact_pages: int = 10  # in runs with more artifacts, one can be found by name only
     issues: int = 1_000  # newest first; an issue further back is not found, and a new one is opened
+    artifacts: int = 50
+    zip_bytes: int = 64 << 20
+    artifacts_bytes: int = 64 << 20  # all together
+    download_s: float = 60.0
+    answer_s: float = 15.0
     api_file_bytes: int = 256 * 1024
     event_bytes: int = 32 << 20
     # A job's part of a search.

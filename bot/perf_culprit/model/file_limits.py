@@ -108,6 +108,22 @@ class FileLimits:
     held_events: int = 2_000_000
     held_events_of_trace: int = 100_000  # that wait for an earlier event, which a file that begins late lacks
     event_time_ns: float = 1e19
+    # What people write, and what our own commands wrote.
+    config_bytes: int = 256 * 1024
+    model_bytes: int = 256 * 1024  # of a simulation: text that people write; a scenario takes seconds to minutes
+    labels_bytes: int = 1 << 20
+    list_bytes: int = 16 << 20  # of a suite's benchmarks
+    init_files: int = 5_000
+    init_file_bytes: int = 1 << 20
+    report_bytes: int = 512 << 20  # 50,000 metrics against one run are 107 MB; an undecided one lists stored values too
+    measured_side_bytes: int = 256 << 20  # as for a search's state
+    answer_file_bytes: int = 64 << 20
+    runner_file_bytes: int = 1 << 16
+    # The measured repository.
+    uncommitted_bytes: int = 64 << 20
+    benchmark_code_bytes: int = 4 << 20
+    package_sources_bytes: int = 48 << 20  # a fork wrote the sources: more text is not read
+    module_bytes: int = 1 << 20  # a tree has a hundred times its text
     # The source code of a comparison's two sides.
     source_bytes: int = 1 << 20
     sources_bytes: int = 64 << 20  # all together

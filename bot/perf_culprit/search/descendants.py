@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from perf_culprit.arrays import Booleans, Floats, Integers, blocks
+from perf_culprit.arrays import Booleans, Floats, Integers, row_blocks
 from perf_culprit.model.bisection import CommitRange
 
 
@@ -58,7 +58,7 @@ class Descendants:
 
     def _unpacked(self) -> Iterator[tuple[slice, npt.NDArray[np.uint8]]]:
         count = len(self._bits)
-        for rows in blocks(count, cells=count):
+        for rows in row_blocks(count, cells=count):
             yield rows, np.unpackbits(self._bits[rows], axis=1, count=count)
 
     def _plain_column(self, candidate: int) -> Booleans:

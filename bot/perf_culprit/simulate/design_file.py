@@ -8,9 +8,10 @@ from typing import Final
 
 import yaml
 
-from perf_culprit.config.reader import MAX_CONFIG_BYTES, Fault, parse_yaml
+from perf_culprit.config.reader import Fault, parse_yaml
 from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.files import read_limited
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.simulate.design import Design, Message, Scenario, Send
 
 _WHOLE: Final = 1e-6
@@ -219,7 +220,7 @@ _REFERENCE: Final = re.compile(r"\$\{([^{}]*)\}")
 
 
 def load_design(path: Path, parameters: Mapping[str, str] | None = None) -> Design:
-    data = read_limited(path, MAX_CONFIG_BYTES, next_step="give the path of a model file", error=ConfigError)
+    data = read_limited(path, FILE_LIMITS.config_bytes, next_step="give the path of a model file", error=ConfigError)
     return parse_design(data, parameters or {}, place=str(path))
 
 

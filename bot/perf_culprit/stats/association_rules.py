@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, blocks
+from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, row_blocks
 from perf_culprit.stats.discretise import LevelTable
 from perf_culprit.stats.items import Items, indicator_matrix
 
@@ -71,7 +71,7 @@ def mine_rules(levels: LevelTable, items: Items, mining: Mining) -> Rules:
     if mining.premise_length >= 1:
         parts += [
             _with_one(frequent, np.arange(part.start, part.stop), mining)
-            for part in blocks(frequent.size, cells=frequent.size)
+            for part in row_blocks(frequent.size, cells=frequent.size)
         ]
     if mining.premise_length >= 2 and frequent.size <= MOST_ITEMS_FOR_TWO:
         together = frequent.holds.T @ frequent.holds

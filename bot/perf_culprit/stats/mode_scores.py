@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from perf_culprit.arrays import Booleans, Floats, Integers, blocks
+from perf_culprit.arrays import Booleans, Floats, Integers, row_blocks
 from perf_culprit.stats.relabelling import MOST_RELABELLED, Labellings
 from perf_culprit.stats.suite_prior import RESOLUTION
 
@@ -43,7 +43,7 @@ def shift_loudness(x: Floats, labellings: Labellings, *, present: Booleans) -> F
     labels = labellings.is_target
     by_label = np.ascontiguousarray(labels.T, dtype=np.float32)
     loudest = np.zeros((len(present), len(labels)), np.float32)
-    for rows in blocks(len(present), cells=present.shape[1] ** 2):
+    for rows in row_blocks(len(present), cells=present.shape[1] ** 2):
         for score in _scores(np.where(present[rows], x[rows], 0.0), present[rows]):
             np.maximum(loudest[rows], _standardised(score @ by_label), out=loudest[rows])
     return loudest.astype(np.float64)

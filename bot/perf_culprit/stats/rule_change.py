@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, blocks
+from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, row_blocks
 from perf_culprit.stats.association_rules import Rules
 from perf_culprit.stats.items import Bits, HeldBits, Items, to_instants
 
@@ -41,7 +41,7 @@ def confidence_change(old: Floats, new: Floats) -> Floats:
 def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> RuleCounts:
     """Count the rules' premises and matches in a run whose levels are `bits`."""
     premises, matches = np.zeros(len(rules), dtype=np.intp), np.zeros(len(rules), dtype=np.intp)
-    for part in blocks(len(rules), cells=bits.held.shape[1]):
+    for part in row_blocks(len(rules), cells=bits.held.shape[1]):
         taken = rules.take(np.arange(part.start, part.stop))
         held = premise_bits(taken, bits, items)
         premises[part] = np.bitwise_count(held).sum(axis=1)

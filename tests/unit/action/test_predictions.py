@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from perf_culprit.action.jobs.predictions import MOST_BYTES, changed_files, predict
+from perf_culprit.action.jobs.predictions import changed_files, predict
 from perf_culprit.config.settings import Config
+from perf_culprit.model.file_limits import FILE_LIMITS
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 
 
@@ -12,7 +13,7 @@ def test_a_design_too_large_to_be_written_by_a_person_is_not_read(tmp_path: Path
     base = import_commits(repository, chain("c", 1))["c1"]
     trees = []
     for number in range(2):
-        text = "#" * MOST_BYTES + f"{number}"
+        text = "#" * FILE_LIMITS.model_bytes + f"{number}"
         blob = run_git(repository, "hash-object", "-w", "--stdin", stdin=text).strip()
         trees.append(run_git(repository, "mktree", stdin=f"100644 blob {blob}\tdesign.yml\n").strip())
     author = ("-c", "user.name=a", "-c", "user.email=a@b.c")

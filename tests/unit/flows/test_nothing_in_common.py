@@ -7,8 +7,8 @@ import pytest
 
 from perf_culprit.cli.entry import main
 from perf_culprit.errors import DataError
-from perf_culprit.flows import render
 from perf_culprit.flows.render import report_json
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.report import Conclusion
 from tests.support import reports
 
@@ -51,6 +51,6 @@ def test_one_metric_in_common_is_enough(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_again_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "MOST_REPORT_BYTES", 100)
+    monkeypatch.setitem(vars(FILE_LIMITS), "report_bytes", 100)
     with pytest.raises(DataError, match="larger than 100 bytes"):
         report_json(reports.report(Conclusion.NO_CHANGE))

@@ -9,12 +9,11 @@ from perf_culprit.config.policy_settings import matches_any
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError
 from perf_culprit.flows.simulations import judge_designs
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.report import Prediction
 from perf_culprit.simulate.design import Design
 from perf_culprit.simulate.design_file import parse_design
 
-# A model file is text that people write; a scenario takes seconds to minutes.
-MOST_BYTES: Final = 256 * 1024
 MOST_PREDICTIONS: Final = 5
 
 
@@ -55,8 +54,10 @@ def _predicted(
 
 def _design(repository: Path, blob: str, place: str) -> Design:
     (data,) = git.read_blobs(repository, [blob])
-    if len(data) > MOST_BYTES:
-        raise DataError(f"holds more than {MOST_BYTES >> 10} KiB", place=place, next_step="split the design")
+    if len(data) > FILE_LIMITS.model_bytes:
+        raise DataError(
+            f"holds more than {FILE_LIMITS.model_bytes >> 10} KiB", place=place, next_step="split the design"
+        )
     return parse_design(data, {}, place=place)
 
 

@@ -8,9 +8,9 @@ from perf_culprit.action.jobs.job_results import CONFIRM_NAME, REPORT_NAME, RUN_
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.flows.compare import reading
-from perf_culprit.flows.render import MOST_REPORT_BYTES
 from perf_culprit.github.bot_texts import check_name, suite_id
 from perf_culprit.github.host import Host
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.report import Report, decode_report
 from perf_culprit.model.run import FULL_HASH, Run
 from perf_culprit.model.run_file import decode_run, refuse_doubled
@@ -104,7 +104,7 @@ def _refuse_covered(results: Mapping[str, StoredResult]) -> None:
 
 
 def _whole(member: Source) -> bytes:
-    return member.content(max_bytes=MOST_REPORT_BYTES)
+    return member.content(max_bytes=FILE_LIMITS.report_bytes)
 
 
 def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: str, sha: str) -> StoredResult:
