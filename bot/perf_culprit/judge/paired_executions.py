@@ -16,7 +16,7 @@ from perf_culprit.stats.conventions import LARGEST_CHANGE
 from perf_culprit.stats.power import noncentrality
 
 # For A B B A: the number of ways to choose the target's two of four executions.
-WAYS_PER_ROUND: Final = 6
+WAYS_PER_ROUND: Final = math.comb(4, 2)
 # A measurement that ends when it is decided is judged this often, and the looks share its error rates.
 LOOKS: Final = 4
 # A larger number of rounds is no useful advice.
