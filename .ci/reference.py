@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from perf_culprit.action.inputs import Given, SharedInputs, described
+from perf_culprit.action.inputs import SharedInputs, WrittenInputs, described
 from perf_culprit.commands.all_commands import COMMANDS
 from perf_culprit.commands.declared import Command, Field
 from perf_culprit.config.settings import Config
@@ -94,7 +94,7 @@ def _inputs() -> Iterator[str]:
     yield "An input that overrides a key of the [configuration](configuration.md) names it. Down to `ref` they are\n"
     yield "named and meant as in github-action-benchmark. The outputs are in [action.yml](../action.yml).\n\n"
     yield "| input | default | meaning |\n|:--|:--|:--|\n"
-    for field in Given.fields():
+    for field in WrittenInputs.fields():
         option, default = field.option, _input_default(field)
         key = f" (overrides `{option.key.replace('_', '-')}`)" if option.key else ""
         yield f"| `{option.form}` | {f'`{default}`' if default else NONE} | {_cell(described(option))}{key} |\n"
@@ -108,7 +108,7 @@ def _input_default(field: Field) -> str:
 
 def _action() -> Iterator[str]:
     yield "inputs:\n  # Named and meant as in github-action-benchmark.\n"
-    for index, field in enumerate(Given.fields()):
+    for index, field in enumerate(WrittenInputs.fields()):
         if index == len(SharedInputs.__annotations__):
             yield "\n  # Ours.\n"
         about, default = _scalar(described(field.option)), _scalar(_input_default(field))

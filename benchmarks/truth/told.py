@@ -14,7 +14,7 @@ from benchmarks.truth.recordings import Suite
 from benchmarks.truth.verbs import perf_culprit
 from benchmarks.truth.with_history import report_of, repository
 from perf_culprit.arrays import Booleans, Floats, Integers
-from perf_culprit.flows.render import headline, report_json
+from perf_culprit.flows.render import report_headline, report_json
 from perf_culprit.model.run import HOST, Benchmark, Environment, Run
 from perf_culprit.model.run_file import encode_run
 
@@ -124,4 +124,4 @@ def _judged(suite: Suite, unit: int, commit: str, folder: Path, *, record: bool 
     file = folder / "head.json"
     file.write_bytes(encode_run(run_of_unit(suite, unit, None)))
     report = report_of(str(file), commit, record=record)
-    return told(json.loads(report_json(report)), headline(report), suite)
+    return told(json.loads(report_json(report)), report_headline(report), suite)

@@ -70,7 +70,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "run": refused(lambda data: decode_run(data, place="run.json")),
     "report": refused(lambda data: decode_report(data, place="report.json")),
     "configuration": refused(lambda data: parse_config(data, place="config.yml")),
-    "command": refused(lambda data: command_grammar.parse(data.decode("utf-8", "replace"))),
+    "command": refused(lambda data: command_grammar.parse_comment(data.decode("utf-8", "replace"))),
     **{reader: lambda data, reader=reader: readers.check(data, reader) for reader in READERS},  # type: ignore[misc]
 }
 

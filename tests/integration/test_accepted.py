@@ -15,8 +15,8 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.flows import record as record_module
 from perf_culprit.flows.compare_history import compare_run_with_history
-from perf_culprit.flows.record import Accepted, record_run
-from perf_culprit.flows.render import headline, report_markdown
+from perf_culprit.flows.record import StoredAcceptance, record_run
+from perf_culprit.flows.render import report_headline, report_markdown
 from perf_culprit.model.finding import Acceptance, TradedChange, Verdict, traded
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import CounterTable, Direction, Metric
@@ -72,8 +72,8 @@ def accept(
     at: int,
     reason: str = "the new grammar costs this",
     author: str = "octocat",
-) -> Accepted:
-    return record_module.accept(
+) -> StoredAcceptance:
+    return record_module.store_acceptance(
         benchmark=benchmark,
         reason=reason,
         author=author,
@@ -155,7 +155,7 @@ def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(s
     assert not report.failed
     assert parse.relative_change is not None
     assert parse.relative_change > 0.4  # the numbers are not hidden
-    assert "accepted" in headline(report)
+    assert "accepted" in report_headline(report)
     assert outputs(report)["regressions"] == "0"
     assert "by `octocat` at" in report_markdown(report)
     assert "by octocat at" in render_text(report, colour=False, width=120)

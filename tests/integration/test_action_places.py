@@ -14,7 +14,7 @@ from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import InfrastructureError
 from perf_culprit.flows.compare import judge_run
-from perf_culprit.flows.record import accept
+from perf_culprit.flows.record import store_acceptance
 from perf_culprit.flows.render import report_json
 from perf_culprit.github.client import explained
 from perf_culprit.model.finding import Baseline, BaselineSource
@@ -174,7 +174,7 @@ def test_a_regression_on_main_opens_an_issue_and_an_acceptance_closes_it(runner:
     (issue,) = runner.fake.state.issues.values()
     assert issue.state == "open"
     assert f"good={extra['more1']} bad={extra['more2']}" in (issue.body or "")
-    accept(
+    store_acceptance(
         benchmark=None,
         reason="it does more now",
         author="ada",
@@ -194,7 +194,7 @@ def test_what_was_accepted_in_a_pull_request_survives_a_squash(runner: Runner, s
     extra = {f"squash{n}": commit_of(served, f"squash{n}") for n in range(1, 3)}
     for number in (1, 2, 3):
         push_to_main(runner, commit_of(served, f"main{number}"), FAST, seed=number)
-    accept(
+    store_acceptance(
         benchmark=None,
         reason="worth it",
         author="ada",
@@ -218,7 +218,7 @@ def test_what_was_pushed_after_the_acceptance_is_not_accepted(runner: Runner, se
     for number in (1, 2, 3):
         push_to_main(runner, commit_of(served, f"main{number}"), FAST, seed=number)
     accepted = commit_of(served, "branch1")
-    accept(
+    store_acceptance(
         benchmark=None,
         reason="r",
         author="ada",

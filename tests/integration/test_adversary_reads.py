@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from perf_culprit.action.jobs.job_results import JobResults, result_files
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import Compared, compare_runs
+from perf_culprit.flows.compare import Comparison, compare_runs
 from perf_culprit.github.bot_texts import answer_marker, comment_marker
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.store.retention import Patience
@@ -122,7 +122,7 @@ def left(head: str, base: str) -> Mapping[str, bytes]:
     )
     report = compare_runs(run, baseline=(baseline,), source=BaselineSource.PAIRED, config=Config())
     results = JobResults(run=replace(run, suite="default"), baseline=replace(baseline, suite="default"))
-    return result_files(Compared(run=run, report=report), results)
+    return result_files(Comparison(run=run, report=report), results)
 
 
 def do(scene: Scene, command: str | None) -> JobResult:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from perf_culprit.action.jobs.job_results import JobResults, compare_results, result_files
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import Compared, compare_runs
+from perf_culprit.flows.compare import Comparison, compare_runs
 from perf_culprit.flows.record import record_run
 from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
@@ -43,7 +43,7 @@ def left(scene: Scene, *, config: Config | None = None, suite: str = "default") 
     report = compare_runs(
         results.run, baseline=(results.baseline,), source=BaselineSource.PAIRED, config=config or Config(suite=suite)
     )
-    return result_files(Compared(run=results.run, report=report), results)
+    return result_files(Comparison(run=results.run, report=report), results)
 
 
 def comment_bodies(scene: Scene) -> dict[int, str]:
@@ -253,7 +253,7 @@ def test_history_judges_without_a_checkout(scene: Scene) -> None:
     run = measured(SLOW, seed=9, commit=scene.head)
     report = structs.replace(report, target_commit=scene.head, baseline_source=BaselineSource.HISTORY)
     result = scene.publish(
-        {"report.json": encode_report(report), **result_files(Compared(run=run, report=report), JobResults(run=run))}
+        {"report.json": encode_report(report), **result_files(Comparison(run=run, report=report), JobResults(run=run))}
     )
     assert result.exit_code == 0, result.log
     assert "against 2 stored runs" in comment_bodies(scene)[MALLORY_PULL]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from perf_culprit.action.jobs.job_results import REPORT_NAME, RUN_NAME, JobResults, result_files
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
-from perf_culprit.flows.compare import Compared, compare_runs
+from perf_culprit.flows.compare import Comparison, compare_runs
 from perf_culprit.model.count import Count
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import decode_report
@@ -52,7 +52,7 @@ def test_it_is_judged_written_read_again_and_published(scene: Scene) -> None:
     )
     report = compare_runs(run, baseline=(baseline,), source=BaselineSource.FILES, config=Config())
     assert [one.key.benchmark for one in report.findings if one.verdict == "regression"] == [SLOWER]
-    files = result_files(Compared(run=run, report=report), JobResults(run=run, baseline=baseline))
+    files = result_files(Comparison(run=run, report=report), JobResults(run=run, baseline=baseline))
     assert len(decode_report(files[REPORT_NAME], place=REPORT_NAME).findings) == MOST_METRICS
     assert decode_run(files[RUN_NAME], place=RUN_NAME) == run
     result = scene.publish(files)

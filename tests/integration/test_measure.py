@@ -14,7 +14,7 @@ import pytest
 
 from perf_culprit.cli.entry import main
 from perf_culprit.measure.processor_time import Meter
-from perf_culprit.measure.worktree_executor import drawn_round
+from perf_culprit.measure.worktree_executor import balanced_round
 from perf_culprit.model.run import Execution
 from perf_culprit.model.run_file import decode_run
 from tests.support.counting_valgrind import counting_valgrind
@@ -238,7 +238,7 @@ def test_the_order_is_drawn_and_both_sides_have_the_same_environments(repository
     seed = written(repository, "target")["seed"]
     assert written(repository, "baseline")["seed"] == seed
     for number, of_round in enumerate(rounds, start=1):
-        drawn = list(drawn_round(("c2", "c3"), seed=seed, number=number))
+        drawn = list(balanced_round(("c2", "c3"), seed=seed, number=number))
         assert of_round == [[side, str(length)] for side, length in drawn]
         (first, one), (second, other), (third, two), (fourth, last) = drawn
         assert (first, second, one, two) == (fourth, third, other, last)

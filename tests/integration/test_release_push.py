@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit import git
-from perf_culprit.flows.compared_commits import Reference
+from perf_culprit.flows.compared_commits import ReferenceCommit
 from perf_culprit.flows.registry_release import Release, bumped, release_before
 from tests.support.fake_github.faults import Fault
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
@@ -172,7 +172,7 @@ def test_the_release_before(tmp_path: Path, release: Release, before: str) -> No
     for number, name in enumerate(names, start=1):
         run_git(folder, "tag", name, commits[f"main{number}"])
     reference = release_before(folder, release, commit=commits["main5"])
-    assert reference == Reference(name=before, commit=git.tags(folder)[before])
+    assert reference == ReferenceCommit(name=before, commit=git.tags(folder)[before])
 
 
 def test_no_tag_before(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import compare_files, judge_run
+from perf_culprit.flows.compare import compare_result_files, judge_run
 from perf_culprit.flows.render import report_json, report_markdown
 from perf_culprit.model.finding import QUIET_VERDICTS, Baseline, BaselineSource
 from perf_culprit.model.report import Report
@@ -40,7 +40,7 @@ def compared(sides: Compared, config: Config) -> Report:
             for name, runs in (("base", sides.baseline), ("head", sides.target))
         )
         is_paired = sides.source is BaselineSource.PAIRED
-        return compare_files(Compare(baseline=baseline, target=target, paired=is_paired), config=config)
+        return compare_result_files(Compare(baseline=baseline, target=target, paired=is_paired), config=config)
 
 
 def _written(path: Path, run: Run) -> str:

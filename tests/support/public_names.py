@@ -14,7 +14,7 @@ from perf_culprit import __version__, errors
 from perf_culprit.commands.all_commands import COMMANDS
 from perf_culprit.commands.declared import Command
 from perf_culprit.config.settings import config_schema
-from perf_culprit.flows.published_schemas import SCHEMAS, schema
+from perf_culprit.flows.published_schemas import SCHEMA_KINDS, published_schema
 
 PROJECT: Final = Path(__file__).parents[2]
 # Each major version starts its own list.
@@ -32,9 +32,9 @@ def listed() -> set[str]:
 
 
 def _formats() -> Iterator[str]:
-    yield from (f"file {name}" for name in SCHEMAS)
+    yield from (f"file {name}" for name in SCHEMA_KINDS)
     for name in PROMISED:
-        for kind, about in json.loads(schema(name))["$defs"].items():
+        for kind, about in json.loads(published_schema(name))["$defs"].items():
             yield from (f"file {name}: {kind}.{member}" for member in about.get("properties", ()))
             yield from (f"file {name}: {kind} {value}" for value in about.get("enum", ()))
 

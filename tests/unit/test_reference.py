@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from perf_culprit.action.inputs import Given, read_inputs
+from perf_culprit.action.inputs import WrittenInputs, read_inputs
 
 PROJECT = Path(__file__).parents[2]
 SEARCH = "bot/perf_culprit/search"
@@ -43,11 +43,11 @@ def test_a_page_that_says_something_else_is_named(tmp_path: Path) -> None:
 
 def test_action_yml_has_the_declared_inputs_and_their_defaults() -> None:
     inputs = yaml.safe_load((PROJECT / "action.yml").read_text())["inputs"]
-    assert list(inputs) == [field.option.form for field in Given.fields()]
+    assert list(inputs) == [field.option.form for field in WrittenInputs.fields()]
     defaults = {f"INPUT_{name.upper()}": about["default"] for name, about in inputs.items()}
     given, bare = read_inputs(defaults | {"INPUT_GITHUB-TOKEN": ""}), read_inputs({})
-    assert {one.name: getattr(given, one.name) for one in Given.fields()} == {
-        one.name: getattr(bare, one.name) for one in Given.fields()
+    assert {one.name: getattr(given, one.name) for one in WrittenInputs.fields()} == {
+        one.name: getattr(bare, one.name) for one in WrittenInputs.fields()
     }
     assert (given.tool, given.mode, given.token, given.run_id, given.comment_always) == ("auto", "auto", "", None, None)
     assert given.is_recorded

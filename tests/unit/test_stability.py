@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from perf_culprit.flows.published_schemas import SCHEMAS
+from perf_culprit.flows.published_schemas import SCHEMA_KINDS
 from tests.support import public_names
 from tests.support.public_names import LIST, PROJECT, listed, names
 
@@ -41,7 +41,7 @@ def test_a_name_that_goes_is_noticed(monkeypatch: pytest.MonkeyPatch, name: str,
 
 def test_the_page_names_each_file_and_exit_code() -> None:
     rows = re.findall(r"^\| .*\| (\d+) \| \[([\w-]+)\]\(([\w-]+)\.schema\.json\) \|$", PAGE, re.MULTILINE)
-    assert {name for _, name, _ in rows} == set(SCHEMAS)
+    assert {name for _, name, _ in rows} == set(SCHEMA_KINDS)
     assert all(name == file and name.endswith(f"-v{version}") for version, name, file in rows)
     (codes,) = re.findall(r"^\| exit codes \| (.*?) \|", PAGE, re.MULTILINE)
     promised = {f"exit code {code}" for code in re.findall(r"\d+", codes)}

@@ -15,20 +15,20 @@ from perf_culprit.undumpable import close_process
 def main(environ: Mapping[str, str] = os.environ) -> int:
     """Run the action and return its exit code (docs/exit-codes.md)."""
     become_owner(Path(os.environ.get("GITHUB_WORKSPACE", ".")))
-    from perf_culprit.action.job import Log
+    from perf_culprit.action.job import RunnerLog
     from perf_culprit.github.runner_files import LogLevel
 
-    log = Log()
+    log = RunnerLog()
     try:
         from perf_culprit.action.inputs import read_inputs
-        from perf_culprit.action.job import Job
+        from perf_culprit.action.job import ActionJob
         from perf_culprit.action.modes import run_mode
         from perf_culprit.github.job_context import read_context
 
         context = read_context(environ, elsewhere="use the command line instead: perf-culprit --help")
         inputs = read_inputs(environ)
         log.mask(inputs.notify_url)
-        return run_mode(Job(context=context, inputs=inputs, log=log))
+        return run_mode(ActionJob(context=context, inputs=inputs, log=log))
     except BotError as error:
         log.tell(LogLevel.ERROR, str(error))
         return error.exit_code

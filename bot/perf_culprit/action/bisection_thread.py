@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perf_culprit import git
 from perf_culprit.action.command_grammar import BisectCommand, is_command
-from perf_culprit.action.job import Job, summarise
+from perf_culprit.action.job import ActionJob, summarise
 from perf_culprit.config.reader import override, parse_config
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
@@ -84,12 +84,12 @@ def _tracked_commit(event: Mapping[str, Any], *, bot_login: str) -> str | None:
 
 MAXIMUM_BODY_CHARACTERS = 65_000
 UNREADABLE = "could not read the configuration"
-CUT_POINTER = "\n\nCut here: a comment holds no more.\n"
+_COMMENT_CUT = "\n\nCut here: a comment holds no more.\n"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thread:
-    job: Job
+    job: ActionJob
     host: Host
     comment: CommandComment
 
@@ -103,11 +103,11 @@ class Thread:
 
 
 def put_answer(host: Host, *, number: int, comment_id: int, body: str) -> str | None:
-    cut = cut_at_line(body, limit=MAXIMUM_BODY_CHARACTERS, pointer=CUT_POINTER)
+    cut = cut_at_line(body, limit=MAXIMUM_BODY_CHARACTERS, pointer=_COMMENT_CUT)
     return host.upsert_comment(number=number, mark=answer_marker(comment_id), body=cut)
 
 
-def default_branch(job: Job) -> str:
+def default_branch(job: ActionJob) -> str:
     name = job.context.default_branch
     if name is None:
         raise UsageError(
@@ -118,7 +118,7 @@ def default_branch(job: Job) -> str:
     return name
 
 
-def trusted_config(job: Job, host: Host) -> Config:
+def trusted_config(job: ActionJob, host: Host) -> Config:
     """Read the default branch's configuration, whatever is checked out here. Use the defaults only if it has none."""
     path, branch = job.inputs.config_path.as_posix(), default_branch(job)
     try:
@@ -130,7 +130,7 @@ def trusted_config(job: Job, host: Host) -> Config:
     return job.inputs.configure(config)
 
 
-def remote(job: Job) -> git.Remote:
+def remote(job: ActionJob) -> git.Remote:
     return git.Remote(url=job.context.git_url, token=job.inputs.token or None)
 
 
@@ -145,7 +145,7 @@ MOST_LOOKED_AT: Final = 5
 class Teller:
     """The writer of each step into the thread and the check run. Our own stored state determines the place."""
 
-    job: Job
+    job: ActionJob
     host: Host
 
     def tell(self, step: BisectionStep) -> None:
@@ -213,7 +213,7 @@ class Teller:
 
 
 @contextmanager
-def controller(job: Job, host: Host, config: Config) -> "Iterator[Controller]":
+def controller(job: ActionJob, host: Host, config: Config) -> "Iterator[Controller]":
     from perf_culprit.dispatch.workflow_dispatcher import open_controller
 
     teller = Teller(job=job, host=host)
@@ -236,7 +236,7 @@ def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_bran
     from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 
     job, comment = thread.job, thread.comment
-    config = with_options(trusted_config(job, thread.host), command)
+    config = _with_comment_options(trusted_config(job, thread.host), command)
     main = default_branch(job)
     branches = (main,) if base_branch is None else (base_branch, main)
     with (
@@ -257,7 +257,7 @@ def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_bran
         start_bisection(ends.repository, plan, config=config, controller=opened, remote=remote(job))
 
 
-def with_options(config: Config, command: BisectCommand) -> Config:
+def _with_comment_options(config: Config, command: BisectCommand) -> Config:
     """Replace the configured engine, budget and machines by those of the comment."""
     options = {
         "engine": command.engine,
@@ -269,7 +269,7 @@ def with_options(config: Config, command: BisectCommand) -> Config:
     return config.model_copy(update={"bisect": override(config.bisect, given, place="/perf-bisect")})
 
 
-def resume(thread: Thread) -> bool:
+def resume_thread(thread: Thread) -> bool:
     """Resume the newest bisection of this thread that has not ended. Return False if there is none."""
     from perf_culprit.dispatch.controller import advance_bisection
 
@@ -282,7 +282,7 @@ def resume(thread: Thread) -> bool:
         return True
 
 
-def stop_outdated(job: Job, host: Host, *, number: int) -> None:
+def stop_outdated(job: ActionJob, host: Host, *, number: int) -> None:
     """Stop the bisections of a pull request whose head has changed, and cancel their running dispatches.
 
     `job` holds the default branch's configuration.

@@ -19,10 +19,10 @@ MAXIMUM_LINE_CHARACTERS: Final = 1000
 MAXIMUM_REASON_CHARACTERS: Final = 300
 MAXIMUM_BENCHMARK_CHARACTERS: Final = 500
 MOST_JOBS: Final = 20
-LEAST_EXECUTIONS: Final = 4
+_LEAST_EXECUTIONS: Final = 4
 MOST_EXECUTIONS: Final = 10_000
 MOST_MINUTES: Final = 1440
-ALL: Final = "all"
+_ALL: Final = "all"
 RUN: Final = "/perf-run"
 MOST_ROUNDS: Final = 100
 MOST_BENCHMARKS: Final = 20
@@ -83,7 +83,7 @@ class HelpCommand:
     pass
 
 
-Command = BisectCommand | RunCommand | RetryCommand | AcceptCommand | HelpCommand
+CommentCommand = BisectCommand | RunCommand | RetryCommand | AcceptCommand | HelpCommand
 
 
 def first_line(body: str) -> str:
@@ -95,7 +95,7 @@ def is_command(body: str) -> bool:
     return first_line(body)[: len(PREFIX)].lower() == PREFIX
 
 
-def parse(body: str) -> Command | None:
+def parse_comment(body: str) -> CommentCommand | None:
     """Return the command in a comment; None if it is not one. Raise a UsageError that lists what is valid."""
     line = first_line(body)
     if not is_command(body):
@@ -106,9 +106,9 @@ def parse(body: str) -> Command | None:
         raise UsageError("the line holds invisible characters", next_step="type it instead of pasting it")
     name, _, rest = line.partition(" ")
     name = name.lower()
-    if name not in COMMANDS:
-        raise UsageError(f"`{name}` isn't a command", next_step=_valid("commands", COMMANDS, given=name))
-    return COMMANDS[name](rest.strip())
+    if name not in _PARSERS:
+        raise UsageError(f"`{name}` isn't a command", next_step=_valid("commands", _PARSERS, given=name))
+    return _PARSERS[name](rest.strip())
 
 
 def _bisect(rest: str) -> BisectCommand:
@@ -191,18 +191,18 @@ def _accept(rest: str) -> AcceptCommand:
         )
     quoted = piece[1] is not None
     name = _unescaped(piece[1]) if quoted else piece[2]
-    everything = name == ALL and not quoted
+    everything = name == _ALL and not quoted
     benchmark = None if everything else _benchmark(name, place="/perf-accept")
     return AcceptCommand(benchmark=benchmark, reason=reason, sha=sha)
 
 
-def _alone(command: Command, name: str, rest: str) -> Command:
+def _alone(command: CommentCommand, name: str, rest: str) -> CommentCommand:
     if rest:
         raise UsageError("takes no options", place=name, next_step=f"write `{name}` alone on the first line")
     return command
 
 
-COMMANDS: Final[dict[str, Callable[[str], Command]]] = {
+_PARSERS: Final[dict[str, Callable[[str], CommentCommand]]] = {
     "/perf-bisect": _bisect,
     "/perf-retry": partial(_alone, RetryCommand(), "/perf-retry"),
     RUN: _run,
@@ -218,7 +218,7 @@ OPTIONS: Final = {
     "engine": "`engine=bayes` or `engine=weighted`",
     "jobs": f"`jobs=N` with N from 1 to {MOST_JOBS}",
     "budget": (
-        f"`budget=N` executions ({LEAST_EXECUTIONS} to {MOST_EXECUTIONS:,}) or `budget=Nmin` (1 to {MOST_MINUTES:,})"
+        f"`budget=N` executions ({_LEAST_EXECUTIONS} to {MOST_EXECUTIONS:,}) or `budget=Nmin` (1 to {MOST_MINUTES:,})"
     ),
 }
 
@@ -288,7 +288,7 @@ def _budget(text: str) -> tuple[int | None, int | None]:
     match = _BUDGET.fullmatch(text)
     number = int(match[1]) if match else 0
     in_minutes = match is not None and match[2] is not None
-    least, most = (1, MOST_MINUTES) if in_minutes else (LEAST_EXECUTIONS, MOST_EXECUTIONS)
+    least, most = (1, MOST_MINUTES) if in_minutes else (_LEAST_EXECUTIONS, MOST_EXECUTIONS)
     if not least <= number <= most:
         raise UsageError(f"`{text}` isn't a budget", place="/perf-bisect", next_step=f"write {OPTIONS['budget']}")
     return (None, number) if in_minutes else (number, None)

@@ -9,20 +9,20 @@ from perf_culprit.action.bisection_thread import (
     begin,
     controller,
     read_comment,
-    resume,
+    resume_thread,
     trusted_config,
 )
 from perf_culprit.action.command_grammar import (
     AcceptCommand,
     BisectCommand,
-    Command,
+    CommentCommand,
     HelpCommand,
     RetryCommand,
     RunCommand,
-    parse,
+    parse_comment,
 )
 from perf_culprit.action.default_branch import tend
-from perf_culprit.action.job import Job
+from perf_culprit.action.job import ActionJob
 from perf_culprit.action.measuring_run import publish_run
 from perf_culprit.action.requested_run import start_run
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
@@ -31,7 +31,7 @@ from perf_culprit.github.runner_files import number_at
 from perf_culprit.say import command_answers
 
 
-def run_command(job: Job) -> int:
+def answer_comment(job: ActionJob) -> int:
     """React to the comment, check its author's rights, execute the command and answer once."""
     from perf_culprit.github.job_context import connect_host
 
@@ -44,7 +44,7 @@ def run_command(job: Job) -> int:
     # answering would be too, so nothing is started.
     thread.host.acknowledge(comment_id=comment.id)
     try:
-        command = parse(comment.body)
+        command = parse_comment(comment.body)
     except UsageError as error:
         return _refused(thread, error) if _has_rights(thread) else EXIT_FINE
     if command is None or not _has_rights(thread, answers=not isinstance(command, HelpCommand)):
@@ -95,7 +95,7 @@ def _tell_failure(thread: Thread, error: BotError) -> None:
         error.add_note(second.message)
 
 
-def _bisect(thread: Thread, command: Command) -> None:
+def _bisect(thread: Thread, command: CommentCommand) -> None:
     if not isinstance(command, BisectCommand):
         raise TypeError(command)
     if not thread.comment.on_pull_request:
@@ -106,7 +106,7 @@ def _bisect(thread: Thread, command: Command) -> None:
         begin(thread, command, head=pull.head_sha, base_branch=pull.base_branch)
 
 
-def _run(thread: Thread, command: Command) -> None:
+def _run(thread: Thread, command: CommentCommand) -> None:
     if not isinstance(command, RunCommand):
         raise TypeError(command)
     if not thread.comment.on_pull_request:
@@ -139,8 +139,8 @@ def _named_pull_request(
     return None
 
 
-def _retry(thread: Thread, _: Command) -> None:
-    if resume(thread):
+def _retry(thread: Thread, _: CommentCommand) -> None:
+    if resume_thread(thread):
         thread.answer(command_answers.continued_text())
         return
     if not thread.comment.on_pull_request:
@@ -161,9 +161,9 @@ def _retry(thread: Thread, _: Command) -> None:
     thread.answer(command_answers.again_text(repeats=attempt.repeats.value, run_url=attempt.url))
 
 
-def _accept(thread: Thread, command: Command) -> None:
+def _accept(thread: Thread, command: CommentCommand) -> None:
     """Accept changes of the head as GitHub has it now, or of the commit that our own issue is about."""
-    from perf_culprit.flows.record import accept
+    from perf_culprit.flows.record import store_acceptance
 
     if not isinstance(command, AcceptCommand):
         raise TypeError(command)
@@ -182,7 +182,7 @@ def _accept(thread: Thread, command: Command) -> None:
             place="/perf-accept",
             next_step="write it in the pull request, or in an issue that perf-culprit opened",
         )
-    accepted = accept(
+    accepted = store_acceptance(
         benchmark=command.benchmark,
         reason=command.reason,
         author=comment.author,
@@ -196,7 +196,7 @@ def _accept(thread: Thread, command: Command) -> None:
     )
 
 
-HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
+HANDLERS: Final[dict[type[CommentCommand], Callable[[Thread, CommentCommand], None]]] = {
     BisectCommand: _bisect,
     RunCommand: _run,
     RetryCommand: _retry,
@@ -205,7 +205,7 @@ HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
 }
 
 
-def run_bisect(job: Job) -> int:
+def run_bisect(job: ActionJob) -> int:
     """Collect the results of a finished dispatch, then send the next one or give the answer.
 
     This runs as the last job of the dispatched run, which is the usual way, or in a workflow_run after it.

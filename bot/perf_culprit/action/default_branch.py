@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from perf_culprit import git
 from perf_culprit.action.bisection_thread import controller, default_branch, remote, trusted_config
-from perf_culprit.action.job import Job, further_work, open_check, say_report, summarise, summarise_report
+from perf_culprit.action.job import ActionJob, further_work, open_job_check, say_report, summarise, summarise_report
 from perf_culprit.action.jobs.notices import Notices, notices
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError
-from perf_culprit.flows.compare import Compared
+from perf_culprit.flows.compare import Comparison
 from perf_culprit.github.bot_texts import reference_check_name
 from perf_culprit.github.host import Host
 from perf_culprit.github.runner_files import LogLevel
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RELEASES: Final = "comparison with the release before"
 
 
-def notified(job: Job, host: Host, config: Config) -> AbstractContextManager[Notices]:
+def notified(job: ActionJob, host: Host, config: Config) -> AbstractContextManager[Notices]:
     """Collect the issues that this job of the default branch opens, and send them to the configured webhook."""
     return notices(
         job.destination,
@@ -41,7 +41,7 @@ def notified(job: Job, host: Host, config: Config) -> AbstractContextManager[Not
 # Automatic searches, after a run of the default branch was recorded and after each of their steps.
 
 
-def tend(job: Job, host: Host, config: Config) -> None:
+def tend(job: ActionJob, host: Host, config: Config) -> None:
     """Advance the automatic searches. A failure is only a warning: this job's own work is done by now."""
     from perf_culprit.dispatch.automatic import tend_searches
     from perf_culprit.dispatch.commit_range import default_branch_commits
@@ -89,7 +89,7 @@ def tend(job: Job, host: Host, config: Config) -> None:
 # Accepted changes and tracking issues of the default branch.
 
 
-def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
+def merged_acceptances(job: ActionJob, commit: str) -> tuple[Acceptance, ...]:
     """Return acceptances of this very commit, or on the default branch those of the pull request that it merges.
 
     If they cannot be read, nothing was accepted: a check that fails too often gets noticed, one that passes does not.
@@ -106,12 +106,12 @@ def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
     return here + (_merged(job, stored, commit) if on_default_branch else ())
 
 
-def accepted_of(job: Job, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
+def accepted_of(job: ActionJob, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
     """The acceptances of this very commit."""
     return tuple(entry for entry in _stored(job, suite=suite) if entry.commit == commit)
 
 
-def accepted_since(job: Job, base: str, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
+def accepted_since(job: ActionJob, base: str, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
     """The acceptances of the default branch's commits between these."""
     from perf_culprit.dispatch.commit_range import default_branch_commits
     from perf_culprit.flows.compared_commits import commits_between
@@ -126,7 +126,7 @@ def accepted_since(job: Job, base: str, commit: str, *, suite: str) -> tuple[Acc
     return tuple(entry for entry in stored if entry.commit in since)
 
 
-def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
+def follow_reference(job: ActionJob, host: Host, reports: Sequence[Report]) -> None:
     """Update the issue about what got worse since a release. A failure is only a warning: the report is published."""
     from perf_culprit.action.jobs.regression_issues import track_reference
 
@@ -141,7 +141,7 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
                 job.log.say(line)
 
 
-def follow_release(job: Job, host: Host, *, commit: str, base: str | None) -> None:
+def follow_release(job: ActionJob, host: Host, *, commit: str, base: str | None) -> None:
     """Compare a release with the one before it, after its run was recorded: a check, the summary, the issue."""
     from perf_culprit.action.jobs.releases import open_releases
 
@@ -150,7 +150,7 @@ def follow_release(job: Job, host: Host, *, commit: str, base: str | None) -> No
             follow_reference(job, host, _against_release_before(job, host, releases, release, commit))
 
 
-def follow_tag(job: Job, host: Host, *, name: str, commit: str) -> bool:
+def follow_tag(job: ActionJob, host: Host, *, name: str, commit: str) -> bool:
     """Compare the commit of a pushed tag with the release before, if it was measured. False if it is no tag's name."""
     from perf_culprit.action.jobs.releases import open_releases
     from perf_culprit.flows.registry_release import Release
@@ -164,7 +164,7 @@ def follow_tag(job: Job, host: Host, *, name: str, commit: str) -> bool:
 
 
 def _against_release_before(
-    job: Job, host: Host, releases: "Releases", release: "Release", commit: str
+    job: ActionJob, host: Host, releases: "Releases", release: "Release", commit: str
 ) -> tuple[Report, ...]:
     from perf_culprit.flows.publish import complete_check
     from perf_culprit.say.issue_texts import uncompared_line
@@ -174,7 +174,7 @@ def _against_release_before(
         job.log.say(told := uncompared_line(release.name))
         summarise(job, f"{told}\n")
     for report in reports:
-        with open_check(job, host, sha=commit, name=reference_check_name(report.suite)) as check:
+        with open_job_check(job, host, sha=commit, name=reference_check_name(report.suite)) as check:
             if check is not None:
                 complete_check(check, [report], job.destination)
         say_report(job, report)
@@ -182,7 +182,7 @@ def _against_release_before(
     return reports
 
 
-def sum_up_week(job: Job, host: Host, suites: Iterable[str]) -> None:
+def sum_up_week(job: ActionJob, host: Host, suites: Iterable[str]) -> None:
     """Write the weekly digest of each suite, if this is the first run of a week and an issue for it is configured."""
     from perf_culprit.action.jobs.weekly_digest import write_digest
     from perf_culprit.dispatch.commit_range import default_branch_commits
@@ -207,7 +207,7 @@ def sum_up_week(job: Job, host: Host, suites: Iterable[str]) -> None:
                 job.log.say(f"digest of the week: {url}")
 
 
-def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
+def _merged(job: ActionJob, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
     """Acceptances of merged pull requests: for paired numbers those of this commit, against stored runs all of them."""
     from perf_culprit.action.jobs.regression_issues import carried_acceptances
     from perf_culprit.github.job_context import connect_host
@@ -222,7 +222,7 @@ def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Accept
     return tuple(entry for entry in carried if entry.commit == commit or not job.inputs.baseline_files)
 
 
-def follow_up(job: Job, host: Host, compared: Compared) -> None:
+def follow_up(job: ActionJob, host: Host, compared: Comparison) -> None:
     """Settle acceptances and issues after a run was recorded and reported. A failure is only a warning."""
     from perf_culprit.action.jobs.regression_issues import settle_acceptances, track_regressions
     from perf_culprit.flows.compare_history import compare_run_with_history
@@ -251,13 +251,13 @@ def follow_up(job: Job, host: Host, compared: Compared) -> None:
             job.log.say(line)
 
 
-def look_after(job: Job, host: Host, compared: Compared) -> None:
+def look_after(job: ActionJob, host: Host, compared: Comparison) -> None:
     """Follow up a recorded run of the default branch: accepted changes, issues, automatic searches."""
     follow_up(job, host, compared)
     tend(job, host, job.inputs.config)
 
 
-def check_claims(job: Job, reports: Sequence[Report]) -> None:
+def check_claims(job: ActionJob, reports: Sequence[Report]) -> None:
     """Raise a DataError, so that nothing is published, if an untrusted job claims an acceptance not in the history."""
     for report in reports:
         claimed = [(finding.benchmark, finding.accepted) for finding in report.findings if finding.accepted is not None]
@@ -277,7 +277,7 @@ def check_claims(job: Job, reports: Sequence[Report]) -> None:
                 )
 
 
-def _stored(job: Job, *, suite: str | None = None) -> tuple[Acceptance, ...]:
+def _stored(job: ActionJob, *, suite: str | None = None) -> tuple[Acceptance, ...]:
     from perf_culprit.action.jobs.regression_issues import stored_acceptances
 
     config = job.inputs.config

@@ -141,7 +141,7 @@ class SharedInputs(Declared):
     ref: Annotated[str, Option("ref", "Commit that the results belong to; empty takes the event's")] = ""
 
 
-class Given(SharedInputs):
+class WrittenInputs(SharedInputs):
     """The inputs as the workflow wrote them."""
 
     mode: Annotated[
@@ -266,7 +266,7 @@ def _read(field: Field, environ: Mapping[str, str]) -> object:
     return tuple(line.strip() for line in text.splitlines() if line.strip()) if field.is_several else text
 
 
-class Inputs(Given):
+class Inputs(WrittenInputs):
     """The workflow's inputs. In `config`, they have already replaced values of the file.
 
     If the default branch's configuration applies, the workspace's is not read: an earlier job on a self-hosted runner
@@ -284,8 +284,8 @@ class Inputs(Given):
 
 def read_inputs(environ: Mapping[str, str]) -> Inputs:
     """Read the inputs from `environ`. Raise a UsageError that names a wrong input."""
-    values: dict[str, Any] = {field.name: _read(field, environ) for field in Given.fields()}
-    given = Given(**values)
+    values: dict[str, Any] = {field.name: _read(field, environ) for field in WrittenInputs.fields()}
+    given = WrittenInputs(**values)
     path = Path(given.config_file) if given.config_file else None
     is_remote = given.mode in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
 
@@ -296,14 +296,14 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
     return Inputs(**values, config=config, config_path=path or DEFAULT_PATH, configure=configure)
 
 
-def _overridden(config: Config, given: Given) -> Config:
+def _overridden(config: Config, given: WrittenInputs) -> Config:
     # Thresholds are ratios, unlike the keys' percentages.
     config = with_options(config, given.replaced(alert_threshold="", fail_threshold=""))
     comment = config.comment.model_copy(update={"when": _when(given, config)})
     return config.model_copy(update={"levels": _levels(given, config.levels), "comment": comment})
 
 
-def _levels(given: Given, levels: LevelsConfig) -> LevelsConfig:
+def _levels(given: WrittenInputs, levels: LevelsConfig) -> LevelsConfig:
     """The threshold to warn is also the default to fail."""
     if not (given.alert_threshold or given.fail_threshold):
         return levels
@@ -318,7 +318,7 @@ def _levels(given: Given, levels: LevelsConfig) -> LevelsConfig:
     return levels.model_copy(update={"warn": warn, "fail": fail})
 
 
-def _when(given: Given, config: Config) -> str:
+def _when(given: WrittenInputs, config: Config) -> str:
     if not given.comment_on_alert:
         return "never"
     if given.comment_always is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from perf_culprit.action.inputs import Inputs
 from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, BotError, InfrastructureError
 from perf_culprit.files import replace_file
-from perf_culprit.flows.compare import Compared
+from perf_culprit.flows.compare import Comparison
 from perf_culprit.github.bot_texts import check_name
 from perf_culprit.github.host import Check, Host
 from perf_culprit.github.job_context import Context, Destination
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # The job's log: folds, messages on the run's page, and untrusted text that stays text.
 
 
-class Log:
+class RunnerLog:
     """Writes to the runner's log.
 
     Every line passes `plain_lines` (no escape or bidi characters) and `neutral` (nothing foreign becomes a command).
@@ -70,10 +70,10 @@ class Log:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class ActionJob:
     context: Context
     inputs: Inputs
-    log: Log
+    log: RunnerLog
 
     @property
     def history(self) -> HistoryPlace:
@@ -96,7 +96,7 @@ _INERT: Final = " _-./:,=[]"
 
 
 @contextmanager
-def open_check(job: Job, host: Host, *, sha: str, name: str | None = None) -> Iterator[Check | None]:
+def open_job_check(job: ActionJob, host: Host, *, sha: str, name: str | None = None) -> Iterator[Check | None]:
     """Open a check run. If the token may not write one, warn and yield None: the comment has the same text."""
     from perf_culprit.flows import publish
 
@@ -110,15 +110,15 @@ def open_check(job: Job, host: Host, *, sha: str, name: str | None = None) -> It
         yield check
 
 
-def drawn(job: Job, report: Report, draw: Callable[[], str]) -> str:
+def draw_or_warn(job: ActionJob, report: Report, draw: Callable[[], str]) -> str:
     """Return the text that `draw` makes, or why it could not be made, which is a warning of the job."""
     from perf_culprit.flows import render
 
-    return render.drawn(draw, report.conclusion, warn=lambda note: job.log.tell(LogLevel.WARNING, note))
+    return render.draw_or_verdict(draw, report.conclusion, warn=lambda note: job.log.tell(LogLevel.WARNING, note))
 
 
 @contextmanager
-def further_work(job: Job, what: str) -> Iterator[None]:
+def further_work(job: ActionJob, what: str) -> Iterator[None]:
     """Work after the verdict was sent, which no failure can change any more: each is only a warning."""
     try:
         yield
@@ -131,20 +131,20 @@ def further_work(job: Job, what: str) -> Iterator[None]:
         job.log.tell(LogLevel.WARNING, f"{what}: {bug}")
 
 
-def say_report(job: Job, report: Report) -> None:
-    from perf_culprit.flows.render import headline
+def say_report(job: ActionJob, report: Report) -> None:
+    from perf_culprit.flows.render import report_headline
     from perf_culprit.say.comparison import render_text
 
-    with job.log.fold(drawn(job, report, lambda: headline(report))):
-        job.log.say(drawn(job, report, lambda: render_text(report, colour=False, width=LOG_WIDTH)))
+    with job.log.fold(draw_or_warn(job, report, lambda: report_headline(report))):
+        job.log.say(draw_or_warn(job, report, lambda: render_text(report, colour=False, width=LOG_WIDTH)))
 
 
-def summarise(job: Job, markdown: str) -> None:
+def summarise(job: ActionJob, markdown: str) -> None:
     if job.context.summary_path and job.inputs.summary:
         append_summary(markdown, path=job.context.summary_path)
 
 
-def record_run(job: Job, compared: Compared) -> None:
+def record_compared(job: ActionJob, compared: Comparison) -> None:
     from perf_culprit.flows import record
 
     if compared.run.unreached is not None:
@@ -161,28 +161,28 @@ def record_run(job: Job, compared: Compared) -> None:
     job.log.say(f"recorded {name} on {job.inputs.config.history.shown}")
 
 
-def summarise_report(job: Job, report: Report, *, has_check: bool = True) -> None:
+def summarise_report(job: ActionJob, report: Report, *, has_check: bool = True) -> None:
     from perf_culprit.say.comment import render_summary
 
     options = _page_options(job, has_check=has_check)
-    summarise(job, drawn(job, report, partial(render_summary, report, options=options)))
+    summarise(job, draw_or_warn(job, report, partial(render_summary, report, options=options)))
 
 
-def _page_options(job: Job, *, has_check: bool) -> "PageOptions":
+def _page_options(job: ActionJob, *, has_check: bool) -> "PageOptions":
     from perf_culprit.say.comparison import PageOptions
 
     context = job.context
     return PageOptions(run_url=context.run_url, repository_url=context.repository_url, has_check=has_check)
 
 
-def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = None, fails: bool = True) -> int:
+def finish(job: ActionJob, reports: Sequence[Report], *, comment_url: str | None = None, fails: bool = True) -> int:
     """Write outputs, job summary and pages, and return the exit code. The outputs are about the worst suite."""
-    from perf_culprit.flows.render import headline, report_html, today
-    from perf_culprit.say.comment import loudest_first
+    from perf_culprit.flows.render import report_headline, report_html, today
+    from perf_culprit.say.comment import by_loudness
     from perf_culprit.say.report_parts import outputs
 
     context, inputs = job.context, job.inputs
-    loudest = loudest_first(reports)[0]
+    loudest = by_loudness(reports)[0]
     pages = _pages(job, reports) if inputs.html_report else {}
     if context.output_path:
         values = {
@@ -200,9 +200,9 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     options = replace(_page_options(job, has_check=has_check), pull_request=context.pull_request, date=today())
     for path, report in pages.items():
         replace_file(
-            context.workspace / path, drawn(job, report, partial(report_html, report, options=options)).encode()
+            context.workspace / path, draw_or_warn(job, report, partial(report_html, report, options=options)).encode()
         )
-    job.log.say(drawn(job, loudest, lambda: headline(loudest)))
+    job.log.say(draw_or_warn(job, loudest, lambda: report_headline(loudest)))
     is_failure = fails and inputs.fail_on_alert and any(report.failed for report in reports)
     if is_failure:
         return EXIT_REGRESSION
@@ -226,7 +226,7 @@ def _escaped(character: str) -> str:
     return json.dumps(character)[1:-1] if not character.isascii() else f"\\u{ord(character):04x}"
 
 
-def _pages(job: Job, reports: Sequence[Report]) -> dict[Path, Report]:
+def _pages(job: ActionJob, reports: Sequence[Report]) -> dict[Path, Report]:
     """The path of each report's page in the workspace, next to report.json."""
     names = ["report.html"] if len(reports) == 1 else [f"report-{number + 1}.html" for number in range(len(reports))]
     return {job.inputs.report_directory / name: report for name, report in zip(names, reports, strict=True)}

@@ -5,12 +5,12 @@ from dataclasses import replace
 from msgspec import structs
 
 from perf_culprit import git
-from perf_culprit.action.default_branch import accepted_changes, accepted_since
-from perf_culprit.action.job import Job
+from perf_culprit.action.default_branch import accepted_since, merged_acceptances
+from perf_culprit.action.job import ActionJob
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.files import replace_file
-from perf_culprit.flows.compare import Compared, with_changed_files
-from perf_culprit.flows.compared_commits import Merge, Reference, find_reference
+from perf_culprit.flows.compare import Comparison, with_changed_files
+from perf_culprit.flows.compared_commits import Merge, ReferenceCommit, find_reference
 from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Remark, because
@@ -18,7 +18,7 @@ from perf_culprit.model.run import Run
 from perf_culprit.say.reason_text import sentence
 
 
-def judge(job: Job) -> Compared:
+def compare_measured(job: ActionJob) -> Comparison:
     """Collect and compare, paired if this job measured the base too, else with the history. Write the files."""
     from perf_culprit.action.jobs.job_results import JobResults, compare_results, result_files
 
@@ -55,14 +55,14 @@ def judge(job: Job) -> Compared:
     return compared
 
 
-def _accepted(job: Job, reference: Reference | None, commit: str) -> tuple[Acceptance, ...]:
+def _accepted(job: ActionJob, reference: ReferenceCommit | None, commit: str) -> tuple[Acceptance, ...]:
     """The acceptances since the reference, or those of this commit."""
     if reference is None or not job.inputs.baseline_files:
-        return accepted_changes(job, commit)
+        return merged_acceptances(job, commit)
     return accepted_since(job, reference.commit, commit, suite=job.inputs.config.suite)
 
 
-def _merge(job: Job) -> Merge | None:
+def _merge(job: ActionJob) -> Merge | None:
     """Find GitHub's merge of the head into the current base, which actions/checkout uses for a pull request by default.
 
     Its numbers include what happened to the base meanwhile, so they are judged against that base.
@@ -81,7 +81,7 @@ def _merge(job: Job) -> Merge | None:
     return merge
 
 
-def _doubted(job: Job, compared: Compared) -> Compared:
+def _doubted(job: ActionJob, compared: Comparison) -> Comparison:
     """Note in the report if the checkout is not the pull request, so that its numbers may belong to another commit."""
     context = job.context
     if not context.is_pull_request or job.inputs.ref:
@@ -97,11 +97,11 @@ def _doubted(job: Job, compared: Compared) -> Compared:
     return replace(compared, report=structs.replace(compared.report, notes=(*compared.report.notes, doubt)))
 
 
-def _named_commit(job: Job) -> str:
+def _named_commit(job: ActionJob) -> str:
     return git.resolve_commit(job.context.workspace, job.inputs.ref) if job.inputs.ref else job.context.head_commit
 
 
-def _collect(job: Job, commit: str) -> Run:
+def _collect(job: ActionJob, commit: str) -> Run:
     from perf_culprit.action.jobs.stored_results import fetch_run
     from perf_culprit.flows.compare import collect_run
     from perf_culprit.github.job_context import connect_host
@@ -127,14 +127,14 @@ def _collect(job: Job, commit: str) -> Run:
     return collect_run(inputs.output_files, config=inputs.config, tool=inputs.tool, commit=commit, paired=paired)
 
 
-def _baseline(job: Job, files: tuple[str, ...]) -> Run | None:
+def _baseline(job: ActionJob, files: tuple[str, ...]) -> Run | None:
     """Executions of the base, measured in this job."""
     from perf_culprit.action.jobs.job_results import collect_baseline
 
     return collect_baseline(files, config=job.inputs.config, tool=job.inputs.tool) if files else None
 
 
-def _second_run(job: Job, commit: str) -> Run | None:
+def _second_run(job: ActionJob, commit: str) -> Run | None:
     """Read the second measurement of benchmarks that an earlier step flagged. It is judged, but never stored."""
     from perf_culprit.flows.compare import collect_run
 
@@ -145,7 +145,7 @@ def _second_run(job: Job, commit: str) -> Run | None:
     return collect_run(files, config=job.inputs.config, tool=job.inputs.tool, commit=commit, paired=paired)
 
 
-def _diagnosed(job: Job, compared: Compared) -> Compared:
+def _diagnosed(job: ActionJob, compared: Comparison) -> Comparison:
     """Add the named diagnoses. One that cannot be read is a warning and does not stop the verdict."""
     from perf_culprit.flows.diagnose import with_diagnosis
 
@@ -162,7 +162,7 @@ def _diagnosed(job: Job, compared: Compared) -> Compared:
     return replace(compared, report=report)
 
 
-def _predicted(job: Job, compared: Compared) -> Compared:
+def _predicted(job: ActionJob, compared: Comparison) -> Comparison:
     """Add predictions from the model files that a pull request changes. A failure does not stop the verdict."""
     from perf_culprit.action.jobs.predictions import changed_files, predict
 

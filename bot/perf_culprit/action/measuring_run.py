@@ -17,11 +17,20 @@ from perf_culprit.action.default_branch import (
     look_after,
     sum_up_week,
 )
-from perf_culprit.action.job import READ_ONLY, Job, finish, further_work, open_check, record_run, say_report, summarise
+from perf_culprit.action.job import (
+    READ_ONLY,
+    ActionJob,
+    finish,
+    further_work,
+    open_job_check,
+    record_compared,
+    say_report,
+    summarise,
+)
 from perf_culprit.action.jobs.stored_results import StoredResult
 from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_other, request_of, tell
 from perf_culprit.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
-from perf_culprit.flows.compare import Compared
+from perf_culprit.flows.compare import Comparison
 from perf_culprit.github.bot_texts import (
     CHECK_START,
     JOINT_CHECK,
@@ -51,7 +60,7 @@ DEFAULT_ARTIFACT: Final = "perf-culprit-report*"
 # A fork's run makes at most this number of comments and check runs; more suites share one.
 MOST_FORK_COMMENTS: Final = 3
 # Runs with these conclusions measured nothing, and nobody waits for them.
-UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
+_UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
 
 UNASKED: Final = "nobody asked for a measurement"
 ASK: Final = "write /perf-run in the pull request, or set the label that the workflow names"
@@ -90,7 +99,7 @@ class MeasuringRun:
         return f"the measuring run {_ENDED.get(self.conclusion) or f'ended with {self.conclusion!r}'}"
 
 
-def publish(job: Job) -> int:
+def publish_measuring_run(job: ActionJob) -> int:
     from perf_culprit.github.job_context import connect_host
 
     if job.context.event_name != "workflow_run":
@@ -101,7 +110,7 @@ def publish(job: Job) -> int:
     return _published(job, again=False, is_checked=False)
 
 
-def _published(job: Job, *, again: bool, is_checked: bool) -> int:
+def _published(job: ActionJob, *, again: bool, is_checked: bool) -> int:
     from perf_culprit.say.unjudged_texts import unpublished_text
 
     try:
@@ -115,7 +124,7 @@ def _reason(error: BotError) -> str:
     return f"{error.place}: {error.message}" if error.place else error.message
 
 
-def publish_run(job: Job, host: Host, *, run_id: int, again: bool = False) -> int:
+def publish_run(job: ActionJob, host: Host, *, run_id: int, again: bool = False) -> int:
     """Publish this very run, or `again` an earlier one, which is recorded already, after it was measured in turn.
 
     Its workflow needs no check: it is this file, or was checked before.
@@ -125,7 +134,7 @@ def publish_run(job: Job, host: Host, *, run_id: int, again: bool = False) -> in
     return _published(followed, again=again, is_checked=True)
 
 
-def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
+def _publish(job: ActionJob, *, again: bool, is_checked: bool) -> int:
     from perf_culprit.action.jobs.stored_results import fetch_results
     from perf_culprit.github.job_context import connect_host
     from perf_culprit.say.unjudged_texts import unpublished_text
@@ -137,7 +146,7 @@ def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
     tag = context.pushed_tag
     if tag and follow_tag(job, host, name=tag, commit=run.sha) and run.conclusion == "skipped":
         return EXIT_FINE
-    if run.conclusion in UNFINISHED and not (run.conclusion == "skipped" and run.cause == "pull_request"):
+    if run.conclusion in _UNFINISHED and not (run.conclusion == "skipped" and run.cause == "pull_request"):
         summarise(job, unpublished_text(run.ended))
         return EXIT_FINE
     search = (
@@ -172,7 +181,7 @@ def _publish(job: Job, *, again: bool, is_checked: bool) -> int:
 
 
 def _publish_results(
-    job: Job,
+    job: ActionJob,
     host: Host,
     run: MeasuringRun,
     search: PullRequestSearch,
@@ -196,7 +205,7 @@ def _publish_results(
     reports = [_proven(job, host, run, result, report) if proves else report for result, report in judged]
     measured = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
     for name, checked in _checks(run, reports):
-        with open_check(job, host, sha=run.sha, name=name) as check:
+        with open_job_check(job, host, sha=run.sha, name=name) as check:
             if check is not None:
                 complete_check(check, checked, measured)
     for report in reports:
@@ -221,7 +230,7 @@ def _publish_results(
 
 
 def _all_judged(
-    job: Job, host: Host, run: MeasuringRun, results: Sequence[StoredResult], pulls: Sequence[PullRequest]
+    job: ActionJob, host: Host, run: MeasuringRun, results: Sequence[StoredResult], pulls: Sequence[PullRequest]
 ) -> list[Report]:
     reports = [_judged(job, result, run, pulls) for result in results]
     if run.request is not None:
@@ -229,7 +238,7 @@ def _all_judged(
     return [_doubted(job, host, run, pulls, report) for report in reports]
 
 
-def _summarise_all(job: Job, reports: Sequence[Report]) -> int:
+def _summarise_all(job: ActionJob, reports: Sequence[Report]) -> int:
     """Show the reports on the run's page alone, because this job's token may not write."""
     job.log.tell(LogLevel.NOTICE, READ_ONLY)
     for report in reports:
@@ -237,7 +246,7 @@ def _summarise_all(job: Job, reports: Sequence[Report]) -> int:
     return finish(job, reports, fails=False)
 
 
-def _compared_with(job: Job, run: MeasuringRun, results: Sequence[StoredResult]) -> Sequence[StoredResult]:
+def _compared_with(job: ActionJob, run: MeasuringRun, results: Sequence[StoredResult]) -> Sequence[StoredResult]:
     """Set the reference of the comparison: the requested one, or its own for a run of the default branch, else none."""
     reference = None
     if run.request is not None:
@@ -247,7 +256,7 @@ def _compared_with(job: Job, run: MeasuringRun, results: Sequence[StoredResult])
     return [replace(each, report=structs.replace(each.report, reference=reference)) for each in results]
 
 
-def _switched_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest]) -> list[Skip]:
+def _switched_off(job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest]) -> list[Skip]:
     """Return who switched off which of the pull requests with this head, and how."""
     if run.cause != "pull_request" or run.request is not None:
         return []
@@ -256,7 +265,7 @@ def _switched_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
     return [one for one in each if one is not None]
 
 
-def _leave_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], off: Sequence[Skip]) -> int:
+def _leave_off(job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], off: Sequence[Skip]) -> int:
     from perf_culprit.say.unjudged_texts import unpublished_text
 
     if len(off) < len(pulls):
@@ -268,7 +277,7 @@ def _leave_off(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequ
 
 
 def _leave_open(
-    job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], *, reason: str, next_step: str
+    job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], *, reason: str, next_step: str
 ) -> int:
     """Let the required checks of what was not to be measured pass with the reason. An existing check stays."""
     from perf_culprit.action.jobs.job_posts import leave_check_open
@@ -281,7 +290,7 @@ def _leave_open(
     for name in sorted({check_name(job.inputs.config.suite), *required}):
         if host.has_check(name=name, head_sha=run.sha):
             continue
-        with open_check(job, host, sha=run.sha, name=name) as check:
+        with open_job_check(job, host, sha=run.sha, name=name) as check:
             if check is not None:
                 leave_check_open(check, reason=reason, next_step=next_step)
         _mark_outdated(job, host, run, pulls, lack=Lack.NOT_MEASURED, reason=reason)
@@ -289,16 +298,16 @@ def _leave_open(
 
 
 def _record(
-    job: Job, host: Host, results: Sequence[StoredResult], *, first: Sequence[Report], reports: Sequence[Report]
+    job: ActionJob, host: Host, results: Sequence[StoredResult], *, first: Sequence[Report], reports: Sequence[Report]
 ) -> None:
     """Store each run once, as it was judged `first`, however often this job is repeated."""
     runs = [None if result.results is None else result.results.run for result in results]
     for run, report in zip(runs, first, strict=False):
         if run is not None:
-            record_run(job, Compared(run=run, report=report))
+            record_compared(job, Comparison(run=run, report=report))
     for run, report in zip(runs, reports, strict=True):
         if run is not None:
-            look_after(job, host, Compared(run=run, report=report))
+            look_after(job, host, Comparison(run=run, report=report))
 
 
 def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Sequence[Report]]]:
@@ -314,7 +323,7 @@ def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Seq
     return [(name(report.suite, is_reference=report.reference is not None), [report]) for report in reports]
 
 
-def _measuring_run(job: Job, host: Host) -> MeasuringRun:
+def _measuring_run(job: ActionJob, host: Host) -> MeasuringRun:
     event, request = job.context.event, request_of(job)
     number, run_sha = number_at(event, "workflow_run", "id"), sha_at(event, "workflow_run", "head_sha")
     requested = host.read_pull_request(number=request.pull_request) if request else None
@@ -332,7 +341,7 @@ def _measuring_run(job: Job, host: Host) -> MeasuringRun:
     )
 
 
-def _check_workflow(job: Job) -> None:
+def _check_workflow(job: ActionJob) -> None:
     """Check the measuring workflow by its file: a pull request can add another workflow of the same name."""
     expected = job.inputs.measure_workflow
     workflows = workflow_files(job.context.event)
@@ -344,12 +353,12 @@ def _check_workflow(job: Job) -> None:
         )
 
 
-def _configured(job: Job, host: Host) -> Job:
+def _configured(job: ActionJob, host: Host) -> ActionJob:
     """Use the default branch's configuration. The workspace may hold files of an earlier job."""
     return replace(job, inputs=job.inputs.replaced(config=trusted_config(job, host)))
 
 
-def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
+def _judged(job: ActionJob, result: StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
     """Judge by the default branch's rules. A report without its runs cannot be judged again and stays as it is."""
     from perf_culprit.action.jobs.job_results import judge_anew
 
@@ -365,7 +374,7 @@ def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[P
     )
 
 
-def _doubted(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], report: Report) -> Report:
+def _doubted(job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], report: Report) -> Report:
     """Add the changed benchmark files, from GitHub's own list. The measuring job's data has no influence on it."""
     from perf_culprit.flows.compare import with_changed_files
 
@@ -378,7 +387,7 @@ def _doubted(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullReques
     return with_changed_files(report, modified, config=job.inputs.config)
 
 
-def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:
+def _accepted(job: ActionJob, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:
     """The acceptances of this very commit, if it was measured next to its base; since a release if that is its base."""
     report = result.report
     if report.reference and report.base_commit:
@@ -388,7 +397,7 @@ def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Accept
     return accepted_of(job, run.sha, suite=report.suite)
 
 
-def _proven(job: Job, host: Host, run: MeasuringRun, result: StoredResult, report: Report) -> Report:
+def _proven(job: ActionJob, host: Host, run: MeasuringRun, result: StoredResult, report: Report) -> Report:
     """Measure in turn what stored runs suspect: start it here, and add its result once it is finished."""
     from perf_culprit.action.jobs.proof import is_suspected, proven, with_note
 
@@ -418,7 +427,7 @@ def _current(host: Host, pulls: Sequence[PullRequest]) -> tuple[PullRequest, ...
 
 
 def _comment(
-    job: Job, host: Host, reports: Sequence[Report], current: Sequence[PullRequest], run: MeasuringRun
+    job: ActionJob, host: Host, reports: Sequence[Report], current: Sequence[PullRequest], run: MeasuringRun
 ) -> str | None:
     from perf_culprit.action.jobs.job_posts import asked_report, joint_comment
     from perf_culprit.flows.publish import comment
@@ -443,7 +452,7 @@ def _comment(
     return url
 
 
-def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
+def _tell_failure(job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
     """Report a failed measurement without results: fail the check, and put a line above the existing comment."""
     from perf_culprit.action.jobs.job_posts import fail_check
     from perf_culprit.say.unjudged_texts import Lack, unmeasured_text
@@ -454,7 +463,7 @@ def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
         tell(host, run.request, not_measured_text(run.request, why=reason, run_url=run.url))
         return EXIT_FINE
     if not job.context.is_fork:
-        with open_check(job, host, sha=run.sha) as check:
+        with open_job_check(job, host, sha=run.sha) as check:
             if check is not None:
                 fail_check(check, reason=reason, run_url=run.url)
         _mark_outdated(job, host, run, pulls, lack=Lack.NOT_MEASURED, reason=reason)
@@ -463,7 +472,7 @@ def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
 
 
 def _tell_unjudged(
-    job: Job,
+    job: ActionJob,
     host: Host,
     run: MeasuringRun,
     pulls: Sequence[PullRequest],
@@ -479,7 +488,7 @@ def _tell_unjudged(
     required = _required_checks(job, host, pulls)
     try:
         for name, _ in _checks(run, [result.report for result in results]):
-            with open_check(job, host, sha=run.sha, name=name) as check:
+            with open_job_check(job, host, sha=run.sha, name=name) as check:
                 if check is not None:
                     refuse_unjudged(
                         check,
@@ -493,7 +502,7 @@ def _tell_unjudged(
         job.log.tell(LogLevel.WARNING, f"the pull request may still show an older result: {second}")
 
 
-def _required_checks(job: Job, host: Host, pulls: Sequence[PullRequest]) -> frozenset[str] | None:
+def _required_checks(job: ActionJob, host: Host, pulls: Sequence[PullRequest]) -> frozenset[str] | None:
     """Return the checks required by the branches that the commit may enter; None if that is unknown."""
     branches = {pull.base_branch for pull in pulls}
     if job.context.follows_default_branch:
@@ -507,7 +516,7 @@ def _required_checks(job: Job, host: Host, pulls: Sequence[PullRequest]) -> froz
 
 
 def _mark_outdated(
-    job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], *, lack: Lack, reason: str
+    job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], *, lack: Lack, reason: str
 ) -> None:
     from perf_culprit.action.jobs.job_posts import mark_outdated
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from perf_culprit.action.bisection_thread import Thread, default_branch, put_answer, remote
 from perf_culprit.action.command_grammar import RunCommand
-from perf_culprit.action.job import Job
+from perf_culprit.action.job import ActionJob
 from perf_culprit.errors import DataError
 from perf_culprit.github.host import Host, PullRequest, PullRequestSearch, PullRequestState
 from perf_culprit.model.dispatch import RequestedRun, parse_request_title
@@ -45,7 +45,7 @@ def start_run(thread: Thread, command: RunCommand, *, head: str, base_branch: st
     thread.answer(command_answers.measuring_text(request, command.benchmarks))
 
 
-def request_of(job: Job) -> RequestedRun | None:
+def request_of(job: ActionJob) -> RequestedRun | None:
     return parse_request_title(job.context.dispatched_title)
 
 

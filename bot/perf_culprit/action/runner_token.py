@@ -34,11 +34,11 @@ def become_owner(workspace: Path) -> None:
 # secrets, which wait in a socket. Unlike a pipe or a file, nobody else can open that by /proc/PID/fd. All this happens
 # as root, whose processes nobody else can read.
 
-INPUTS: Final = ("INPUT_GITHUB-TOKEN", "INPUT_NOTIFY-URL")
+SECRET_INPUTS: Final = ("INPUT_GITHUB-TOKEN", "INPUT_NOTIFY-URL")
 HANDLE: Final = "PERF_CULPRIT_TOKEN_HANDLE"
 # The runner's own credentials (cache, artifacts, OpenID), which the bot does not need, and the usual names of others.
 UNUSED_PREFIX: Final = "ACTIONS_"
-UNUSED: Final = ("GITHUB_TOKEN", "GH_TOKEN")
+_UNUSED_TOKENS: Final = ("GITHUB_TOKEN", "GH_TOKEN")
 
 
 def own_secrets() -> dict[str, str]:
@@ -49,7 +49,7 @@ def own_secrets() -> dict[str, str]:
         if handle.isdecimal():
             with socket.socket(fileno=int(handle)) as waiting:
                 return _decoded(waiting.recv(FILE_LIMITS.runner_file_bytes))
-    secrets = {name: os.environ[name] for name in INPUTS if os.environ.get(name)}
+    secrets = {name: os.environ[name] for name in SECRET_INPUTS if os.environ.get(name)}
     if secrets and sys.platform == "linux":
         _start_without(secrets)
     return secrets
@@ -67,7 +67,7 @@ def _start_without(secrets: dict[str, str]) -> None:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name not in (*INPUTS, *UNUSED) and not name.startswith(UNUSED_PREFIX)
+        if name not in (*SECRET_INPUTS, *_UNUSED_TOKENS) and not name.startswith(UNUSED_PREFIX)
     }
     sys.stdout.flush()
     os.execve(sys.executable, sys.orig_argv, {**kept, HANDLE: str(theirs.fileno())})  # noqa: S606  # this program again

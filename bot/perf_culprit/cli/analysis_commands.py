@@ -176,7 +176,7 @@ def _report(asked: Simulate, status: Status) -> "SimulationReport":
 
 
 def _compare(asked: Simulate, against: Path, status: Status) -> int:
-    from perf_culprit.flows.render import drawn, report_html, report_json
+    from perf_culprit.flows.render import draw_or_verdict, report_html, report_json
     from perf_culprit.flows.simulations import compare_designs
     from perf_culprit.say.comparison import render_text
 
@@ -185,9 +185,12 @@ def _compare(asked: Simulate, against: Path, status: Status) -> int:
     if asked.json:
         write(asked.json, report_json(report))
     if asked.html:
-        write(asked.html, drawn(lambda: report_html(report), report.conclusion, warn=warn).encode())
+        write(asked.html, draw_or_verdict(lambda: report_html(report), report.conclusion, warn=warn).encode())
     stream = text_stream(asked.json)
     show(
-        drawn(lambda: render_text(report, colour=colour(stream), width=table_width(stream)), report.conclusion), stream
+        draw_or_verdict(
+            lambda: render_text(report, colour=colour(stream), width=table_width(stream)), report.conclusion
+        ),
+        stream,
     )
     return EXIT_REGRESSION if report.failed else EXIT_FINE

@@ -40,7 +40,7 @@ def stats(asked: HistoryStats) -> int:
     return EXIT_FINE
 
 
-def compact_history(asked: HistoryCompact) -> int:
+def run_compaction(asked: HistoryCompact) -> int:
     from perf_culprit.flows.record import compact_history
     from perf_culprit.say.maintenance_text import compacted_text
 
@@ -69,13 +69,13 @@ def migrate_history(asked: HistoryMigrate) -> int:
 
 
 def accepted(asked: HistoryAccepted) -> int:
-    from perf_culprit.flows.record import accepted_changes
+    from perf_culprit.flows.record import list_acceptances
     from perf_culprit.say.finding_tables import accepted_document
     from perf_culprit.say.render_markdown import markdown_text
     from perf_culprit.say.render_terminal import render_terminal
 
     with shown(asked):
-        entries = accepted_changes(asked, config=chosen_config(asked))
+        entries = list_acceptances(asked, config=chosen_config(asked))
     document = accepted_document(entries)
     if asked.markdown:
         write(asked.markdown, markdown_text(*document.nodes).encode())
@@ -176,7 +176,7 @@ def _check_source(asked: FindChanges) -> None:
         raise UsageError(f"{', '.join(misplaced)} belongs to {kind}", next_step="leave it out")
 
 
-def audit_runs(asked: AuditRuns) -> int:
+def print_audit(asked: AuditRuns) -> int:
     from perf_culprit.flows.look_back import audit_files, audit_history
     from perf_culprit.say.audit_text import audit_json, render_audit
     from perf_culprit.say.charts import render_audit_svg, render_labels_svg, render_sweep_svg

@@ -32,8 +32,8 @@ def collect(asked: Collect) -> int:
 
 
 def compare(asked: Compare) -> int:
-    from perf_culprit.flows.compare import compare_files
-    from perf_culprit.flows.render import drawn, report_html, report_json, report_markdown
+    from perf_culprit.flows.compare import compare_result_files
+    from perf_culprit.flows.render import draw_or_verdict, report_html, report_json, report_markdown
     from perf_culprit.say.comparison import render_text
 
     asked = _named(asked)
@@ -41,7 +41,7 @@ def compare(asked: Compare) -> int:
     with shown(asked):
         if asked.baseline:
             _check_unused(asked)
-            report = compare_files(asked, config=config, stdin=sys.stdin.buffer)
+            report = compare_result_files(asked, config=config, stdin=sys.stdin.buffer)
         else:
             from perf_culprit.flows.compare_history import compare_with_history
 
@@ -55,10 +55,12 @@ def compare(asked: Compare) -> int:
             write(asked.json, as_json)
         verdict, stream = report.conclusion, text_stream(asked.json)
         if asked.markdown:
-            write(asked.markdown, drawn(lambda: report_markdown(report), verdict, warn=warn).encode())
+            write(asked.markdown, draw_or_verdict(lambda: report_markdown(report), verdict, warn=warn).encode())
         if asked.html:
-            write_page(asked.html, drawn(lambda: report_html(report), verdict, warn=warn), is_shown=asked.open)
-        text = drawn(lambda: render_text(report, colour=colour(stream), width=table_width(stream)), verdict)
+            write_page(
+                asked.html, draw_or_verdict(lambda: report_html(report), verdict, warn=warn), is_shown=asked.open
+            )
+        text = draw_or_verdict(lambda: render_text(report, colour=colour(stream), width=table_width(stream)), verdict)
     if asked.json == Path("-"):
         write(asked.json, as_json)
     show(text, stream)

@@ -21,7 +21,7 @@ from perf_culprit.say.inert import plain
 
 if TYPE_CHECKING:
     from perf_culprit.config.settings import Config
-    from perf_culprit.flows.measurement import Measured, MeasurePlan
+    from perf_culprit.flows.measurement import Measurement, MeasurePlan
 
 
 def _event_revisions(repository: Path) -> tuple[str, str]:
@@ -92,15 +92,15 @@ def _dry_run(plan: "MeasurePlan", config: "Config", status: Status) -> int:
     return EXIT_FINE
 
 
-def _show(measured: "Measured", rounds: int) -> int:
+def _show(measured: "Measurement", rounds: int) -> int:
     """Print the verdict and the next command, however the measurement ended. Then raise the error that ended it."""
-    from perf_culprit.flows.render import drawn
+    from perf_culprit.flows.render import draw_or_verdict
     from perf_culprit.say.comparison import render_text
-    from perf_culprit.say.numbers import counted
+    from perf_culprit.say.numbers import count_of
 
     report = measured.report
     if report is not None:
-        text = drawn(
+        text = draw_or_verdict(
             lambda: render_text(report, colour=colour(sys.stdout), width=table_width(sys.stdout)), report.conclusion
         )
         show(f"{text}\n", sys.stdout)
@@ -117,7 +117,7 @@ def _show(measured: "Measured", rounds: int) -> int:
         f" {option} {file}" for option, file in zip(("--confirm-baseline", "--confirm"), measured.confirm, strict=False)
     )
     if measured.flagged:
-        looked = counted(len(measured.flagged), "benchmark")
+        looked = count_of(len(measured.flagged), "benchmark")
         say(f"looked like a regression: {looked}, {'' if measured.confirm else 'not yet '}measured again")
     first, *targets = measured.files
     for target, diagnosis in zip_longest(targets, measured.diagnoses):
@@ -150,7 +150,7 @@ def qualify(asked: Qualify) -> int:
 
 
 def verify(asked: Verify) -> int:
-    from perf_culprit.flows.render import drawn
+    from perf_culprit.flows.render import draw_or_verdict
     from perf_culprit.flows.verify_fix import Fix, overall, verify_fix
     from perf_culprit.say.finding_tables import verified_document
     from perf_culprit.say.render_terminal import render_terminal
@@ -170,18 +170,18 @@ def verify(asked: Verify) -> int:
         document = verified_document(rows, answer=answer.value)
         return render_terminal(document, width=table_width(sys.stdout), colour=colour(sys.stdout))
 
-    show(drawn(table, answer), sys.stdout)
+    show(draw_or_verdict(table, answer), sys.stdout)
     return {Fix.FIXED: EXIT_FINE, Fix.UNDECIDED: EXIT_NO_DATA}.get(answer, EXIT_REGRESSION)
 
 
 def backfill(asked: Backfill) -> int:
     from perf_culprit.flows.backfill import measure_past
-    from perf_culprit.say.numbers import counted
+    from perf_culprit.say.numbers import count_of
 
     config = chosen_config(asked)
     with Status(sys.stderr, quiet=asked.quiet) as status:
         done = measure_past(asked, config=config, say=status)
-    commits = counted(done.commits, "commit")
+    commits = count_of(done.commits, "commit")
     say(f"{commits} since {plain(asked.since)}: {done.stored} stored before")
     if asked.dry_run:
         tried = "" if done.minutes is None else f", about {done.minutes:.1f} minutes by one that was tried"
@@ -193,8 +193,8 @@ def backfill(asked: Backfill) -> int:
 
 def bisect(asked: Bisect) -> int:
     from perf_culprit.dispatch.local_bisection import state_file
-    from perf_culprit.flows.bisect_here import bisect_plan, bisection_json, bisection_plan, git_run, search
-    from perf_culprit.flows.render import drawn
+    from perf_culprit.flows.bisect_here import bisect_plan, bisection_json, bisection_plan, git_run, search_culprits
+    from perf_culprit.flows.render import draw_or_verdict
     from perf_culprit.say.bisection_answer import bisection_markdown, bisection_text, commit_pages
     from perf_culprit.say.bisection_exports import bisection_log, bisection_svg
 
@@ -210,7 +210,7 @@ def bisect(asked: Bisect) -> int:
         return EXIT_FINE
     try:
         with Status(sys.stderr, quiet=asked.quiet) as status:
-            report = search(plan, config=config, say=status)
+            report = search_culprits(plan, config=config, say=status)
     except KeyboardInterrupt:
         state = state_file(plan)
         if state.exists():
@@ -220,13 +220,13 @@ def bisect(asked: Bisect) -> int:
         write(asked.json, bisection_json(report))
     answer = "the search is finished" if report.is_definite else "the search found nothing definite"
     if asked.markdown:
-        write(asked.markdown, drawn(lambda: bisection_markdown(report), answer, warn=warn).encode())
+        write(asked.markdown, draw_or_verdict(lambda: bisection_markdown(report), answer, warn=warn).encode())
     if asked.svg:
-        write_page(asked.svg, drawn(lambda: bisection_svg(report), answer, warn=warn), is_shown=asked.open)
+        write_page(asked.svg, draw_or_verdict(lambda: bisection_svg(report), answer, warn=warn), is_shown=asked.open)
     if asked.log:
-        write(asked.log, drawn(lambda: bisection_log(report), answer, warn=warn).encode())
+        write(asked.log, draw_or_verdict(lambda: bisection_log(report), answer, warn=warn).encode())
     stream = text_stream(asked.json)
-    text = drawn(lambda: bisection_text(report, colour=colour(stream), verbose=asked.verbose), answer)
+    text = draw_or_verdict(lambda: bisection_text(report, colour=colour(stream), verbose=asked.verbose), answer)
     show(text, stream, links=commit_pages(report))
     return EXIT_FINE if report.is_definite else EXIT_NO_DATA
 

@@ -54,9 +54,9 @@ def completion(asked: Completion) -> int:
 
 
 def print_schema(asked: Schema) -> int:
-    from perf_culprit.flows.published_schemas import schema
+    from perf_culprit.flows.published_schemas import published_schema
 
-    write(None, schema(asked.name))
+    write(None, published_schema(asked.name))
     return EXIT_FINE
 
 

@@ -24,13 +24,13 @@ from perf_culprit.demo.demo_repository import (
 )
 from perf_culprit.errors import UsageError
 from perf_culprit.files import replace_file
-from perf_culprit.flows.bisect_here import bisect_plan, search
-from perf_culprit.flows.compare import collect_run, compare_files
+from perf_culprit.flows.bisect_here import bisect_plan, search_culprits
+from perf_culprit.flows.compare import collect_run, compare_result_files
 from perf_culprit.flows.compare_history import compare_with_history
 from perf_culprit.flows.diagnose import diagnose_revisions
 from perf_culprit.flows.measurement import measure_commits, measure_plan
 from perf_culprit.flows.record import record_run
-from perf_culprit.flows.render import headline, report_html, report_json, report_markdown
+from perf_culprit.flows.render import report_headline, report_html, report_json, report_markdown
 from perf_culprit.flows.site import build_dashboard, plotting_library
 from perf_culprit.model.bisection import Sought
 from perf_culprit.model.report import Conclusion, Report, TreeComparison
@@ -63,7 +63,7 @@ def find_culprit(repository: DemoRepository, *, directory: Path, config: Config,
         record=True,
     )
     plan = replace(bisect_plan(asked, config=config), profiling=None)
-    bisection = search(plan, config=config, say=lambda _: None)
+    bisection = search_culprits(plan, config=config, say=lambda _: None)
     answer, *_ = bisection_text(bisection).split("\nAgain: ")
     say(indent(answer.rstrip(), "      "))
     return next((culprit.commit for culprit in bisection.outcome.culprits), None)
@@ -133,7 +133,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
 
     say("[3/5] pull request: run its base and its head in turn, so that both meet the same noise")
     report = _measured(repository, work, config=config, say=say)
-    say(f"      {headline(report)}")
+    say(f"      {report_headline(report)}")
 
     if report.conclusion is Conclusion.REGRESSION:
         say(f"[4/5] which commit and method: measure `{_BENCHMARK}` on the commits, then compare call trees in logs")
@@ -171,7 +171,7 @@ def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Sa
     plan = measure_plan(asked, config=config, say=say)
     measured = measure_commits(plan, config=config, say=_interim(say))
     baseline, target = (str(file) for file in measured.files)
-    return compare_files(
+    return compare_result_files(
         Compare(baseline=(baseline,), target=(target,), paired=True),
         config=config,
         base_commit=repository.main[-1],
@@ -208,7 +208,7 @@ def _record(repository: DemoRepository, commit: str, work: Path, *, config: Conf
         place=HistoryPlace(repository=repository.work, url=str(repository.remote)),
         config=config,
     )
-    return headline(compared.report)
+    return report_headline(compared.report)
 
 
 def _interim(say: Say) -> Say:

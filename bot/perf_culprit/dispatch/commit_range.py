@@ -242,7 +242,7 @@ def bisection_ends(
 @contextmanager
 def default_branch_commits(remote: git.Remote, branch: str) -> Iterator[Path]:
     """Open a private copy of the branch's history without files."""
-    with git.kept_folder(f"commits of {remote.url}") as folder:
+    with git.open_kept_folder(f"commits of {remote.url}") as folder:
         repository = git.init_private(folder / "commits.git")
         _fetched_tips(repository, remote, branches=(branch,), head=None)
         yield repository

@@ -32,7 +32,7 @@ from perf_culprit.store.protocol import NamedRun, Store
 MERGES: Final = "merge"
 RELEASES: Final = "release"
 
-Levels = Mapping[MetricKey, float]
+LevelByMetric = Mapping[MetricKey, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,7 +137,11 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
 
 
 def next_place(
-    places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = DEFAULTS[DataKind.BENCHMARK]
+    places: int,
+    levels: Mapping[int, LevelByMetric],
+    failed: set[int],
+    *,
+    minimum_effect: float = DEFAULTS[DataKind.BENCHMARK],
 ) -> int | None:
     """Return which of `places` (0 is the oldest) to measure next: first the ends, then middles of gaps.
 
@@ -163,21 +167,21 @@ def next_place(
     return inside[len(inside) // 2]
 
 
-def step_between(before: Levels, after: Levels) -> float:
+def step_between(before: LevelByMetric, after: LevelByMetric) -> float:
     """The largest absolute log ratio of a metric that both have; 0 if they share none."""
     shared = [(before[key], after[key]) for key in before.keys() & after.keys()]
     return max((abs(log(new / old)) for old, new in shared if old > 0 and new > 0), default=0.0)
 
 
-def levels_of(run: Run) -> Levels:
+def levels_of(run: Run) -> LevelByMetric:
     return {benchmark.key: benchmark.value for benchmark in run.benchmarks}
 
 
-def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dict[int, Levels]:
+def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dict[int, LevelByMetric]:
     stored = history.commits(suite)
     wanted = [commit for commit in commits if commit in stored]
     places = {commit: place for place, commit in enumerate(commits)}
-    levels: dict[int, Levels] = {places[commit]: {} for commit in wanted}
+    levels: dict[int, LevelByMetric] = {places[commit]: {} for commit in wanted}
     for entry in history.runs(suite, wanted):
         if isinstance(entry, NamedRun) and not levels[places[entry.commit]]:
             levels[places[entry.commit]] = levels_of(entry.run)

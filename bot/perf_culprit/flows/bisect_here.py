@@ -83,7 +83,7 @@ def _search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | 
     return search_here(plan, config=config, say=say, report=report, by_time=by_time)
 
 
-def search(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
+def search_culprits(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """Search for the culprits, and where a commit is no explanation, for the packages."""
     begun = time.monotonic()
 

@@ -15,7 +15,7 @@ from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, ConfigError, UsageError, did_you_mean
-from perf_culprit.flows.compared_commits import Merge, Reference, find_reference
+from perf_culprit.flows.compared_commits import Merge, ReferenceCommit, find_reference
 from perf_culprit.judge.budgets import checked_budgets
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
@@ -140,7 +140,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     groups, budgets = group_means(report.findings, config.groups), checked_budgets(measured, config)
     report = structs.replace(report, notes=(*report.notes, *unused), groups=groups, budgets=budgets)
     report = structs.replace(report, failed=report.failed or report.fails)
-    if not report.has_nothing_in_common or not (alike := _alike(report)):
+    if not report.has_nothing_in_common or not (alike := _similar_names(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
 
@@ -208,7 +208,7 @@ def with_changed_files(report: Report, where: Path | Iterable[str], *, config: C
 MOST_COMPARED_NAMES: Final = 100
 
 
-def _alike(report: Report) -> tuple[str, ...]:
+def _similar_names(report: Report) -> tuple[str, ...]:
     """Pair each missing metric with the new metric of the closest name, as text."""
     missing, new = (
         [f"{key.benchmark} · {key.metric}" for key in keys[:MOST_COMPARED_NAMES]]
@@ -283,7 +283,7 @@ def confirm_report(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Compared:
+class Comparison:
     """A target and its report. `stored_runs` names all runs that the history held at that time."""
 
     run: Run
@@ -326,7 +326,7 @@ def formats_list(name: str) -> str:
     return formats_text((reader.id, reader.description, reader.example) for reader in readers)
 
 
-def compare_files(
+def compare_result_files(
     request: Compare,
     *,
     config: Config,
@@ -385,7 +385,7 @@ def compare_runs(
     confirm: Run | None = None,
     confirm_baseline: Sequence[Run] = (),
     merge: Merge | None = None,
-    reference: Reference | None = None,
+    reference: ReferenceCommit | None = None,
     files: Collection[str] = frozenset(),
 ) -> Report:
     """Compare a run with its baseline. `accepted`: the changes between them that somebody accepted.
@@ -412,7 +412,7 @@ def compare_runs(
     return of_ends(report, merge, reference)
 
 
-def of_ends(report: Report, merge: Merge | None, reference: Reference | None) -> Report:
+def of_ends(report: Report, merge: Merge | None, reference: ReferenceCommit | None) -> Report:
     """Set the report's ends: the reference by its name, or the pull request's head if GitHub's merge was measured."""
     if reference is not None:
         return structs.replace(report, base_commit=reference.commit, reference=reference.name)

@@ -13,7 +13,7 @@ from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.compare import (
-    Compared,
+    Comparison,
     collect_run,
     confirm_report,
     judge_run,
@@ -21,7 +21,7 @@ from perf_culprit.flows.compare import (
     reading,
     second_measurement,
 )
-from perf_culprit.flows.compared_commits import Merge, Reference, commits_between, find_reference
+from perf_culprit.flows.compared_commits import Merge, ReferenceCommit, commits_between, find_reference
 from perf_culprit.flows.seen_in_turn import seen_in_turn
 from perf_culprit.model.finding import Acceptance, Baseline
 from perf_culprit.model.run import Run
@@ -30,7 +30,7 @@ from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
 from perf_culprit.store.protocol import Store
 
 
-def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | None = None) -> Compared:
+def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | None = None) -> Comparison:
     """Compare results of a revision with the stored runs before it, or before it left the branch `base`.
 
     Without a revision, the results name their commit; otherwise it is HEAD.
@@ -100,8 +100,8 @@ def compare_run_with_history(
     confirm: Run | None = None,
     confirm_baseline: Sequence[Run] = (),
     merge: Merge | None = None,
-    reference: Reference | None = None,
-) -> Compared:
+    reference: ReferenceCommit | None = None,
+) -> Comparison:
     """Compare a run with the stored runs. `accepted` adds to the acceptances in the history.
 
     `confirm` is a second measurement of what `run` flags; `confirm_baseline` was executed in turn with it. Both serve
@@ -129,4 +129,4 @@ def compare_run_with_history(
     if confirm is not None:
         report = confirm_report(report, baseline=baseline, again=confirm, own_baseline=confirm_baseline, config=config)
     report = replace(report, failed=report.fails, notes=(*report.notes, *seen_in_turn(baseline, run, config=config)))
-    return Compared(run=run, report=of_ends(report, merge, reference), stored_runs=stored_runs)
+    return Comparison(run=run, report=of_ends(report, merge, reference), stored_runs=stored_runs)

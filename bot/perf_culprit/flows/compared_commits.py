@@ -31,7 +31,7 @@ class Merge:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reference:
+class ReferenceCommit:
     """A commit to compare with instead of the previous one, such as a release."""
 
     name: str
@@ -41,14 +41,14 @@ class Reference:
 LATEST_RELEASE: Final = "latest-release"
 
 
-def find_reference(repository: Path, revision: str, *, target: str = "HEAD") -> Reference:
+def find_reference(repository: Path, revision: str, *, target: str = "HEAD") -> ReferenceCommit:
     """Resolve `revision`. `latest-release` is the newest tag among the commits before `target`."""
     if revision != LATEST_RELEASE or git.find_commit(repository, revision) is not None:
-        return Reference(name=revision, commit=git.resolve_commit(repository, revision))
+        return ReferenceCommit(name=revision, commit=git.resolve_commit(repository, revision))
     own = git.resolve_commit(repository, target)
     before = set(git.ancestors(repository, [own])) - {own}
     released = [
-        Reference(name=name, commit=commit) for name, commit in git.tags(repository).items() if commit in before
+        ReferenceCommit(name=name, commit=commit) for name, commit in git.tags(repository).items() if commit in before
     ]
     if not released:
         raise UsageError(

@@ -35,7 +35,7 @@ WITH_CHECKOUT: Final = (
     Role.PRIVILEGED,
     Role.REFERENCE,
 )
-ROLES: Final[Mapping[str, Role]] = {
+_ROLE_OF_EVENT: Final[Mapping[str, Role]] = {
     "pull_request": Role.PULL_REQUEST,
     "pull_request_target": Role.PRIVILEGED,
     "merge_group": Role.QUEUE,
@@ -67,7 +67,7 @@ class _Job:
         if self.context.event_name == "push":
             is_default = self.context.ref == f"refs/heads/{self.default_branch}"
             return Role.RECORD if is_default else Role.OTHER_BRANCH
-        role = ROLES.get(self.context.event_name, Role.NONE)
+        role = _ROLE_OF_EVENT.get(self.context.event_name, Role.NONE)
         return Role.FORK if role is Role.PULL_REQUEST and self.context.is_fork else role
 
     @property

@@ -93,12 +93,12 @@ def new_job(kind: str, facts: Mapping[str, object]) -> str:
     return "-".join((kind, *digests, uuid.uuid4().hex))
 
 
-def drawn_seed() -> int:
+def draw_seed() -> int:
     """Draw the seed of a measurement, which both sides share."""
     return secrets.randbits(32)
 
 
-def resume(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:
+def resume_sides(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:
     """Resume each side from its file. Raise UsageError if the files are of other commits, options or machines."""
     runs = [_read(side.file) for side in sides]
     different = [name for side, run in zip(sides, runs, strict=True) for name in _differences(side, run, facts)]

@@ -30,7 +30,7 @@ from perf_culprit.flows.compare import (
 )
 from perf_culprit.flows.compared_commits import event_ends
 from perf_culprit.flows.diagnose import DIAGNOSIS_FILE, diagnose_traces, with_diagnosis, write_untraced
-from perf_culprit.flows.measured_side import MeasuredSide, drawn_seed, new_job, paired, resume
+from perf_culprit.flows.measured_side import MeasuredSide, draw_seed, new_job, paired, resume_sides
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
@@ -42,7 +42,7 @@ from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, FILLER_VARIABLE, VARIANT_VARIABLE, Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
-from perf_culprit.measure.worktree_executor import Pace, drawn_round
+from perf_culprit.measure.worktree_executor import Pace, balanced_round
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact_quantity
 from perf_culprit.model.finding import PROVEN
@@ -53,7 +53,7 @@ from perf_culprit.model.run_file import decode_run
 from perf_culprit.progress import Say
 from perf_culprit.read.results.parsed import lost
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
-from perf_culprit.say.numbers import counted
+from perf_culprit.say.numbers import count_of
 from perf_culprit.say.reason_text import sentence
 
 EXECUTIONS: Final = 2  # per side in a round
@@ -61,7 +61,7 @@ EXECUTIONS: Final = 2  # per side in a round
 # none was excluded there.
 FIRST_EXCLUSION: Final = 2
 COUNT_ROUNDS: Final = 1  # counts and sizes repeat; the second execution of each side shows that they do
-LOG_NAME: Final = "log.txt"
+_LOG_NAME: Final = "log.txt"
 WORKING_TREE: Final = "."
 COMMITTED, UNCOMMITTED = "as committed", "with uncommitted changes"
 # `--trace auto` keeps this share of the minutes for traces.
@@ -135,7 +135,7 @@ class MeasurePlan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class Measurement:
     """The files written, baseline first; `rounds` counts whole rounds. `report` judges them, for two commits only.
 
     `confirm`: the files of the second measurement of the benchmarks in `flagged`, baseline first. `diagnoses`: for each
@@ -270,7 +270,7 @@ def _part(asked: Measure) -> Part | None:
     return Part(indices=(index,), count=count)
 
 
-def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
+def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measurement:
     """Measure commits, interleaved, and write one run file for each; the first of several is the baseline.
 
     If an error or interrupt ends it after the first round, the rounds until then are judged.
@@ -287,7 +287,7 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
             plan.commands,
             config=config,
             tool=plan.tool,
-            log=output / LOG_NAME,
+            log=output / _LOG_NAME,
             keep_log=plan.asked.resume,
             cache=plan.asked.cache,
         ) as workplace:
@@ -311,13 +311,13 @@ def _say_uncommitted(plan: MeasurePlan, say: Say) -> None:
         say(f"not measured: uncommitted changes ({changes}); --commits HEAD {WORKING_TREE} compares them")
 
 
-def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measured:
+def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measurement:
     """Write files without results, from which a comparison can tell why nothing was measured."""
     for side in sides:
         side.run = replace(side.run, commit=side.commit)
         side.write()
     report = judge_run(paired(sides[0].run), sides[-1].run, config=config)
-    return Measured(files=tuple(side.file for side in sides), rounds=0, report=report)
+    return Measurement(files=tuple(side.file for side in sides), rounds=0, report=report)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -358,7 +358,7 @@ def try_once(asked: Measure, *, config: Config, say: Say) -> Tried:
     commands, _ = shell_commands(config, asked)
     # On failure the log stays, because the error names it.
     folder = Path(mkdtemp(prefix="perf-culprit-try-"))
-    with built_head(asked, config=config, say=say, log=folder / LOG_NAME) as execute:
+    with built_head(asked, config=config, say=say, log=folder / _LOG_NAME) as execute:
         tried = execute(commands.run, commands.run_timeout_seconds)
     rmtree(folder)
     return tried
@@ -440,7 +440,7 @@ class _Measurement:
             return
         side.run = replace(side.run, methods=methods)
         side.spend(1, time.monotonic() - begun)
-        self._say(f"methods of {counted(len(methods), 'benchmark')} stored")
+        self._say(f"methods of {count_of(len(methods), 'benchmark')} stored")
         self.write()
 
     def _trace(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
@@ -458,7 +458,7 @@ class _Measurement:
         if left < FEWEST_TRACED * each:
             self._untraced(because(Caveat.NO_TIME_TO_TRACE, left=max(left, 0.0), each=each), output)
             return
-        self._say(f"tracing {counted(len(names), 'benchmark')} that got or may have got worse")
+        self._say(f"tracing {count_of(len(names), 'benchmark')} that got or may have got worse")
         variables = {side.name: self._variables(side, names) for side in self._sides}
         budget_s = min(plan.budget_s, left / TRACE_BUDGETS)
         try:
@@ -532,7 +532,7 @@ class _Measurement:
         repository, is_harness = self._plan.asked.repository, self._config.is_benchmark_file
         for side in others:
             side.made, count = with_harness(repository, side.commit, head.commit, is_harness=is_harness)
-            self._say(f"{side.name} {side.commit[:12]}: {counted(count, 'file')} of benchmarks taken from the head")
+            self._say(f"{side.name} {side.commit[:12]}: {count_of(count, 'file')} of benchmarks taken from the head")
             try:
                 _seconds_of_one(workplace, side.checkout, is_counted=False)
             except ExecutionError as error:
@@ -590,7 +590,7 @@ class _Measurement:
 
         With `names`, measure only these benchmarks.
         """
-        what = f"{counted(len(names), 'benchmark')}, " if names else ""
+        what = f"{count_of(len(names), 'benchmark')}, " if names else ""
         at_most = "of at most" if analyses or self._plan.asked.minutes is not None else "of"
         for number in range(sides[0].rounds + 1, self._plan.rounds + 1):
             if not self._pace.allows_a_round:
@@ -635,7 +635,7 @@ class _Measurement:
         seed, number = sides[0].run.seed or 0, sides[0].rounds + 1
         interrupt = None
         try:
-            for side, filler in drawn_round(sides, seed=seed, number=number):
+            for side, filler in balanced_round(sides, seed=seed, number=number):
                 self._say(f"{words}: {side.name} {side.commit[:12]}")
                 begun = time.monotonic()
                 executed: tuple[Path, Run] | None
@@ -738,7 +738,7 @@ class _Measurement:
         if not self._flagged:
             return
         facts = {**self._plan.facts, "benchmarks": self._flagged}
-        job, seed = new_job("confirm", facts), drawn_seed()
+        job, seed = new_job("confirm", facts), draw_seed()
         self._again = [
             MeasuredSide(
                 file=output / f"confirm-{side.file.name}",
@@ -751,7 +751,7 @@ class _Measurement:
         if self._plan.asked.resume:
             # Start afresh if there are no files, or those of another measurement.
             with suppress(UsageError, DataError):
-                resume(self._again, facts)
+                resume_sides(self._again, facts)
         self._pace.deadline = self._began + self._rounds_limit
         self._fill(workplace, self._again, (), names=self._flagged)
         self.write()
@@ -787,13 +787,13 @@ class _Measurement:
         baseline, target = self._again
         return confirm_report(report, baseline=paired(baseline.run), again=target.run, config=self._config)
 
-    def measured(self, *, fault: BotError | KeyboardInterrupt | None) -> Measured:
+    def measured(self, *, fault: BotError | KeyboardInterrupt | None) -> Measurement:
         confirmed = self._is_confirmed
         report = self._confirmed(self._report or self._judged())
         if report is not None and self._diagnoses:
             report = with_diagnosis(report, str(self._diagnoses[0]))
         has_all = self._is_decided or self.rounds >= self._plan.rounds
-        return Measured(
+        return Measurement(
             files=tuple(side.file for side in self._sides),
             rounds=self.rounds,
             report=report,
@@ -822,7 +822,7 @@ def foreseen(plan: MeasurePlan, *, config: Config, say: Say) -> tuple[Cost, Fore
         plan.commands,
         config=config,
         tool=plan.tool,
-        log=output / LOG_NAME,
+        log=output / _LOG_NAME,
         keep_log=True,
         cache=asked.cache,
     ) as workplace:
@@ -868,7 +868,7 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     names = ["baseline", *targets] if len(commits) > 1 else targets
     job = new_job("measure", plan.facts)
     environment = machine_environment()
-    run = Run(suite=config.suite, job=job, environment=environment, unreached=plan.unreached, seed=drawn_seed())
+    run = Run(suite=config.suite, job=job, environment=environment, unreached=plan.unreached, seed=draw_seed())
     sides = tuple(
         MeasuredSide(
             file=asked.output / f"{name}.json", commit=commit, run=_marked(run, VARIANT, plan.variants.get(commit))
@@ -876,7 +876,7 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
         for name, commit in zip(names, commits, strict=True)
     )
     if asked.resume and plan.is_reached:
-        resume(sides, plan.facts)
+        resume_sides(sides, plan.facts)
     for side in sides:
         # The verdict at the end of an unfinished measurement was an analysis as well.
         more = 0 < side.rounds < plan.rounds

@@ -8,16 +8,16 @@ from perf_culprit import git
 from perf_culprit.commands.judge_requests import Publish
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
-from perf_culprit.flows.render import drawn, drawn_or_noted, read_report, today
+from perf_culprit.flows.render import draw_or_note, draw_or_verdict, read_report, today
 from perf_culprit.github.bot_texts import RESULT_START, check_name, comment_marker, findings_id
 from perf_culprit.github.host import Annotation, Check, CheckResult, Host, check_conclusion
 from perf_culprit.github.job_context import Destination, connect_host
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.command_answers import ready_lines
-from perf_culprit.say.comment import check_texts, loudest_first, render_markdown
+from perf_culprit.say.comment import by_loudness, check_texts, render_markdown
 from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.inert import repository_name
-from perf_culprit.say.report_parts import remarks
+from perf_culprit.say.report_parts import line_remarks
 
 # Conclusions that count as "something changed".
 CHANGED = frozenset(Conclusion) - {Conclusion.INCONCLUSIVE, Conclusion.NO_CHANGE, Conclusion.FIRST_RUN}
@@ -43,14 +43,14 @@ def complete_check(check: Check, reports: Sequence[Report], destination: Destina
         annotations = tuple(
             Annotation(path=one.path, line=one.line, level="warning", message=one.message, title=one.title)
             for report in reports
-            for one in remarks(report)
+            for one in line_remarks(report)
         )
         return CheckResult(conclusion=conclusion, title=title, summary=summary, annotations=annotations)
 
     def noted(note: str) -> CheckResult:
         return CheckResult(conclusion=conclusion, title=note, summary=note)
 
-    check.complete(drawn_or_noted(result, loudest_first(reports)[0].conclusion, noted))
+    check.complete(draw_or_note(result, by_loudness(reports)[0].conclusion, noted))
 
 
 def comment(host: Host, destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
@@ -61,7 +61,7 @@ def comment(host: Host, destination: Destination, *, report: Report, number: int
         body = render_markdown(report, options=options)
         return body if config.bisect.run is None else f"{body.rstrip()}\n\n{ready_lines(report)}"
 
-    body = drawn(draw, report.conclusion)
+    body = draw_or_verdict(draw, report.conclusion)
     return write_comment(host, options.marker, body, reports=[report], number=number, config=config)
 
 

@@ -48,19 +48,19 @@ _FILES: Final[tuple[type[msgspec.Struct], ...]] = (
     Profile,
     Notification,
 )
-SCHEMAS: Final = {schema_name(kind): kind for kind in _FILES}
-_NEWEST: Final = {name.rpartition("-v")[0]: name for name in SCHEMAS}
+SCHEMA_KINDS: Final = {schema_name(kind): kind for kind in _FILES}
+_NEWEST: Final = {name.rpartition("-v")[0]: name for name in SCHEMA_KINDS}
 
 
-def schema(name: str) -> bytes:
+def published_schema(name: str) -> bytes:
     """Return the JSON schema of a file that is read or written: `run` or `run-v1`, `config`, `simulation-model`, ..."""
     if name in YAML_SCHEMAS:
         return (json.dumps(YAML_SCHEMAS[name](), indent=1, ensure_ascii=False) + "\n").encode()
-    return schema_text(name if name in SCHEMAS else _NEWEST[name]).encode()
+    return schema_text(name if name in SCHEMA_KINDS else _NEWEST[name]).encode()
 
 
 def schema_text(name: str) -> str:
-    kind = SCHEMAS[name]
+    kind = SCHEMA_KINDS[name]
     (top, reason, environment), definitions = msgspec.json.schema_components(
         [kind, Reason.JSON, Environment.JSON], schema_hook=lambda custom: {"$ref": f"#/$defs/{custom.__name__}"}
     )
@@ -94,5 +94,5 @@ def _used(part: object, definitions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    for _name in SCHEMAS:
+    for _name in SCHEMA_KINDS:
         (Path("docs") / f"{_name}.schema.json").write_text(schema_text(_name), encoding="utf-8")

@@ -182,7 +182,7 @@ LOOKED_AT_RUNS = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Accepted:
+class StoredAcceptance:
     """A stored acceptance. `benchmarks` empty: all that got worse at its commit. `stored`: False if it existed before.
 
     `is_checked` is False if no stored run shows which benchmarks there are.
@@ -194,7 +194,7 @@ class Accepted:
     is_checked: bool
 
 
-def accept(
+def store_acceptance(
     *,
     benchmark: str | None,
     reason: str,
@@ -203,7 +203,7 @@ def accept(
     config: Config,
     place: HistoryPlace,
     pull_request: int | None = None,
-) -> Accepted:
+) -> StoredAcceptance:
     """Store that the level of `benchmark` (None: of all) is the new normal from `commit` (a full hash) on.
 
     `pull_request`: the place of the acceptance, from which it is found again after a squash. Raise UsageError if the
@@ -229,7 +229,7 @@ def accept(
         )
         stored = history.accept(named)
     benchmarks = tuple(entry.benchmark for entry in named if entry.benchmark is not None)
-    return Accepted(acceptance=acceptance, benchmarks=benchmarks, stored=stored, is_checked=bool(runs))
+    return StoredAcceptance(acceptance=acceptance, benchmarks=benchmarks, stored=stored, is_checked=bool(runs))
 
 
 def _traded(
@@ -246,7 +246,7 @@ def _traded(
         return ()
 
 
-def accepted_changes(request: HistoryAccepted, *, config: Config) -> tuple[Acceptance, ...]:
+def list_acceptances(request: HistoryAccepted, *, config: Config) -> tuple[Acceptance, ...]:
     """List acceptances, newest first. One that was stored again when its pull request was merged is listed once."""
     with open_history(config.history, request.repository, url=request.history_url) as history:
         entries = history.accepted(only_suite(history, config.suite))
@@ -263,14 +263,14 @@ def accepted_changes(request: HistoryAccepted, *, config: Config) -> tuple[Accep
     return tuple(reversed([*kept]))
 
 
-def accept_here(request: Accept, *, config: Config) -> Accepted:
+def accept_here(request: Accept, *, config: Config) -> StoredAcceptance:
     """Accept from the command line. The author defaults to git's; the commit is any revision of this repository."""
     if (request.benchmark is None) != request.all:
         raise UsageError(
             "give the name of one benchmark, or --all",
             next_step="copy the name from the report; --all takes every benchmark that got worse at the commit",
         )
-    return accept(
+    return store_acceptance(
         benchmark=request.benchmark,
         reason=request.reason,
         author=request.author or _git_author(request.repository),

@@ -12,7 +12,7 @@ from typing import Any, Final
 from perf_culprit import git
 from perf_culprit.errors import DataError, InfrastructureError, UsageError
 from perf_culprit.files import temporary_folder
-from perf_culprit.flows.compared_commits import Reference
+from perf_culprit.flows.compared_commits import ReferenceCommit
 
 REGISTRY: Final = "registry"
 MOST_SECONDS: Final = 60
@@ -64,7 +64,7 @@ _REGISTRIES: Final[Mapping[str, _Registry]] = {
 MANIFESTS: Final = tuple(_REGISTRIES)
 
 
-def registry_release(repository: Path) -> Reference:
+def registry_release(repository: Path) -> ReferenceCommit:
     """The tag of the newest version in the registry of the first manifest that names a package."""
     for file, registry in _REGISTRIES.items():
         if (name := _package(repository / file, registry)) is not None:
@@ -120,10 +120,10 @@ def _newest(name: str, registry: _Registry) -> str:
     )
 
 
-def _tagged(repository: Path, name: str, version: str, registry: _Registry) -> Reference:
+def _tagged(repository: Path, name: str, version: str, registry: _Registry) -> ReferenceCommit:
     tags = git.tags(repository)
     if (tag := _tag_of(tags, name, version)) is not None:
-        return Reference(name=tag, commit=tags[tag])
+        return ReferenceCommit(name=tag, commit=tags[tag])
     raise UsageError(
         f"{registry.name}'s newest release of {name} is {version}, and no tag here has that version",
         place="--reference registry",
@@ -163,7 +163,7 @@ def bumped(file: str, before: bytes, after: bytes) -> Release | None:
     return Release(name=new, package=_entry(manifests[1], registry, "name", _NAME) or "", before=old)
 
 
-def release_before(repository: Path, release: Release, *, commit: str) -> Reference | None:
+def release_before(repository: Path, release: Release, *, commit: str) -> ReferenceCommit | None:
     """The release before that of `commit`: the tag of the manifest's version before, else the newest such tag.
 
     Tags on earlier commits that differ from this one's only in their numbers are preferred.
@@ -173,4 +173,4 @@ def release_before(repository: Path, release: Release, *, commit: str) -> Refere
     alike = [name for name in tags if _NUMBER.sub("0", name) == _NUMBER.sub("0", release.name)]
     of_version = _tag_of(tags, release.package, release.before) if release.before else None
     name = of_version or next(reversed(alike or list(tags)), None)
-    return None if name is None else Reference(name=name, commit=tags[name])
+    return None if name is None else ReferenceCommit(name=name, commit=tags[name])

@@ -25,22 +25,22 @@ from perf_culprit.stats.steps import FEWEST_VALUES
 Drawing = TypeVar("Drawing")
 
 
-def drawn(draw: Callable[[], str], verdict: str, *, warn: Callable[[str], None] = lambda _: None) -> str:
+def draw_or_verdict(draw: Callable[[], str], verdict: str, *, warn: Callable[[str], None] = lambda _: None) -> str:
     """Return the text that `draw` makes. If it fails, return the verdict and a note, and pass them to `warn`.
 
     The note is our own words and fits into Markdown, HTML, a log line and a check's title.
     """
-    return drawn_or_noted(draw, verdict, str, warn=warn)
+    return draw_or_note(draw, verdict, str, warn=warn)
 
 
-def drawn_or_noted(
+def draw_or_note(
     draw: Callable[[], Drawing],
     verdict: str,
     otherwise: Callable[[str], Drawing],
     *,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Drawing:
-    """Apply `drawn` to more than a text: if drawing fails, make it with `otherwise` from the note."""
+    """Apply `draw_or_verdict` to more than a text: if drawing fails, make it with `otherwise` from the note."""
     try:
         return draw()
     except Exception as error:
@@ -72,7 +72,7 @@ def report_markdown(report: Report) -> str:
     return render_markdown(report, options=PageOptions())
 
 
-def headline(report: Report) -> str:
+def report_headline(report: Report) -> str:
     return check_title(report)
 
 

@@ -21,7 +21,7 @@ from perf_culprit.model.run import Benchmark, Run
 # The trial of a larger suite would take as long as its comparison.
 MOST_BENCHMARKS: Final = 100
 
-Execution = tuple[float, ...]
+_Values = tuple[float, ...]
 
 
 def seen_in_turn(baseline: Baseline, run: Run, *, config: Config) -> tuple[Reason, ...]:
@@ -58,6 +58,6 @@ def _as_in_turn(runs: Sequence[Run], rounds: int) -> tuple[Run, Run]:
     return first, second
 
 
-def _fours(benchmark: Benchmark) -> list[list[Execution]]:
+def _fours(benchmark: Benchmark) -> list[list[_Values]]:
     executions = [benchmark.samples[a:b] for a, b in pairwise(accumulate(benchmark.group_sizes, initial=0))]
     return [executions[start : start + 4] for start in range(0, len(executions) - 3, 4)]

@@ -85,7 +85,7 @@ def build_dashboard(
     dashboard = _dashboard(panels, around, asked.repository, reading.notes)
     entries, files = [], {PLOTTING: plotting}
     for panel in panels:
-        entry, chunks = kept(panel)
+        entry, chunks = panel_entry(panel)
         entries.append(entry)
         files |= {chunk_path(name): data for name, data in chunks.items()}
     files |= dashboard_files(dashboard, entries)
@@ -264,14 +264,14 @@ _VALUES_PER_CHUNK: Final = 50_000
 _CALLED: Final = 'perfCulprit.chunk("{}",'
 _END: Final = ");\n"
 
-Values = tuple[tuple[float | None, ...], ...]
+_PanelValues = tuple[tuple[float | None, ...], ...]
 
 
 def chunk_path(name: str) -> str:
     return f"data/{name}.js"
 
 
-def kept(panel: Panel) -> tuple[KeptPanel, dict[str, bytes]]:
+def panel_entry(panel: Panel) -> tuple[KeptPanel, dict[str, bytes]]:
     """Return the panel's entry in the manifest, and its chunks by name."""
     size = max(1, _VALUES_PER_CHUNK // max(len(panel.runs), 1))
     chunks = {}
@@ -294,8 +294,8 @@ def restored(entry: KeptPanel, chunks: Sequence[bytes]) -> Panel:
     return replace(entry.panel, series=tuple(series))
 
 
-def _chunk_values(name: str, script: bytes) -> Values:
+def _chunk_values(name: str, script: bytes) -> _PanelValues:
     data = script.removeprefix(_CALLED.format(name).encode()).removesuffix(_END.encode())
     if hashlib.sha256(data).hexdigest()[:16] != name:
         raise DataError("is not the chunk of that name", place=chunk_path(name))
-    return decode_part(Values, data, place=chunk_path(name), what=schema_name(Manifest))
+    return decode_part(_PanelValues, data, place=chunk_path(name), what=schema_name(Manifest))

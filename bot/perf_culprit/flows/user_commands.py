@@ -22,7 +22,7 @@ from perf_culprit.progress import Say
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.say.reason_text import sentence
 
-NOTHING: Final = ":"  # as a shell command
+_NO_COMMAND: Final = ":"  # as a shell command
 
 
 def shell_commands(config: Config, asked: MeasuringCommand) -> tuple[Commands, str]:
@@ -31,7 +31,7 @@ def shell_commands(config: Config, asked: MeasuringCommand) -> tuple[Commands, s
     A `metric` of the build or of its output needs no command that measures.
     """
     run, also = asked.run, asked.also
-    chosen = run or config.bisect.run or (NOTHING if is_built(asked.metric) else None)
+    chosen = run or config.bisect.run or (_NO_COMMAND if is_built(asked.metric) else None)
     if chosen is None:
         raise UsageError(
             "nothing says how to run the benchmark",

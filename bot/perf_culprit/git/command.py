@@ -260,7 +260,7 @@ def _environment(
     safe = ("safe.directory", str(repository.resolve()))
     pairs = [safe, *QUIET_CONFIG, *config, *(remote.config(handle) if remote else ())]
     if remote and remote.takes_token:
-        pairs = [*_kept_settings(), *pairs]
+        pairs = [*_named_settings(), *pairs]
         environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     for index, (key, value) in enumerate(pairs, start=count):
         environment[f"GIT_CONFIG_KEY_{index}"] = key
@@ -286,7 +286,7 @@ def _proxy(url: str) -> str:
     return variable(f"{place.scheme}_proxy") or variable("all_proxy")
 
 
-def _kept_settings() -> tuple[tuple[str, str], ...]:
+def _named_settings() -> tuple[tuple[str, str], ...]:
     return _read_settings(tuple(os.environ.get(name) for name in SETTINGS_NAMED_BY))
 
 

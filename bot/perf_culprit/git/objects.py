@@ -20,7 +20,7 @@ _idle: list[tuple[str, Path]] = []
 
 
 @contextmanager
-def kept_folder(purpose: str) -> Iterator[Path]:
+def open_kept_folder(purpose: str) -> Iterator[Path]:
     """Open a folder for one user at a time, with the content that an earlier one for the same `purpose` left.
 
     It is removed at once after an exception; otherwise, all are removed when the process ends.

@@ -7,7 +7,7 @@ from typing import Final
 from perf_culprit.init.repository import Repository
 
 # What runs them, the files that declare them, and the declaration with its name.
-DECLARED: Final = tuple(
+_DECLARED: Final = tuple(
     (re.compile(program), re.compile(file), re.compile(name))
     for program, file, name in (
         (r"\bgo test\b", r"_test\.go$", r"(?m)^func (Benchmark\w+)\(\w+ \*testing\.B\)"),
@@ -34,7 +34,7 @@ _DECLARED_SHARE: Final = 0.9
 def lost_names(repository: Repository, commands: Collection[str], given: Collection[str]) -> list[str]:
     """Return the declared benchmarks without a result if too many are; `commands` choose the languages, else all."""
     text = "\n".join(commands)
-    rows = [row for row in DECLARED if row[0].search(text)] or DECLARED
+    rows = [row for row in _DECLARED if row[0].search(text)] or _DECLARED
     declared = {each for _, file, name in rows for each in _declared(repository, file, name)}
     lost = sorted(name for name in declared if not any(name in result for result in given))
     return lost if len(lost) > (1 - _DECLARED_SHARE) * len(declared) else []

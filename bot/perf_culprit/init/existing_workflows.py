@@ -128,7 +128,7 @@ def _elsewhere(one: MeasuringStep, others: list[MeasuringStep]) -> MeasuringStep
     return one if measured is None else replace(measured, source=one.source, tool=one.tool, output=_uploaded(measured))
 
 
-def _kept(step: MeasuringStep) -> str:
+def _result_file(step: MeasuringStep) -> str:
     """The file that the command writes by its options, else the file that the job uploads."""
     told = re.search(
         r"\s(?:-o|--out(?:put)?(?:-(?:json|file))?)[= ]['\"]?([\w./-]+\.(?:json|txt|csv|xml))", step.command
@@ -172,7 +172,7 @@ def _of_job(job: WorkflowJob) -> Iterator[MeasuringStep]:
             yield from (replace(one, position=position, command=text, output=output) for position, text in others)
         elif step.run and (source := measuring_tool(step.run)):
             one = MeasuringStep(job=job, position=end, command=without_noise(step.run), source=source)
-            yield replace(one, output=_kept(one)) if source in ("task", "script") else one
+            yield replace(one, output=_result_file(one)) if source in ("task", "script") else one
 
 
 def _written(job: WorkflowJob, end: int, output: str) -> list[tuple[int, str]]:

@@ -79,8 +79,8 @@ def history_step(origin: str, root: Path) -> str:
     """Explain how to import the history of the other tool."""
     repository = look(root)
     if origin == "gab":
-        folder = _given(repository, "benchmark-data-dir-path") or "dev/bench"
-        branch = _given(repository, "gh-pages-branch") or "gh-pages"
+        folder = _workflow_value(repository, "benchmark-data-dir-path") or "dev/bench"
+        branch = _workflow_value(repository, "gh-pages-branch") or "gh-pages"
         return (
             f"Its history: git fetch origin {branch} && git show FETCH_HEAD:{folder}/data.js > data.js "
             "&& perf-culprit import data.js"
@@ -94,7 +94,7 @@ def history_step(origin: str, root: Path) -> str:
     )
 
 
-def _given(repository: Repository, name: str) -> str:
+def _workflow_value(repository: Repository, name: str) -> str:
     pattern = re.compile(rf"\b{name}:\s*['\"]?([\w./-]+)", re.MULTILINE)
     texts = (repository.read(file) for file in repository.matching(re.compile(r"^\.github/workflows/")))
     return next((match[1] for text in texts if (match := pattern.search(text))), "")

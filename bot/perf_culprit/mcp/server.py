@@ -139,7 +139,7 @@ def build_server(place: Workspace) -> "MCPServer[Any]":
     def schema(name: str) -> str:
         """The JSON schema of a file that is read or written: report-v2, run-v1, bisection-v1, config, ..."""
         try:
-            return published_schemas.schema(name).decode()
+            return published_schemas.published_schema(name).decode()
         except KeyError:
             raise ResourceNotFoundError("there is no such schema: `perf-culprit schema --help` lists them") from None
 

@@ -62,7 +62,7 @@ _ABOUT: Final = re.compile(r"(?im)^.*(?:readme|license|description|include|\"fil
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Selection:
+class MeasureChoice:
     """`why` it is measured, or `why_not`, in words. `arguments`: the packages, if only some are measured."""
 
     why: str | None = None
@@ -80,7 +80,7 @@ def reach(
     build: str | None,
     only: Affected,
     environment: Sequence[str] = (),
-) -> Selection:
+) -> MeasureChoice:
     """Find the part of the suite that these commits can affect.
 
     For `benchmarks` and `suites` the language's own tool is asked in a checkout of the head, as the commands would run
@@ -101,12 +101,12 @@ def reach(
             can_choose = by_package and AFFECTED.search(run) is not None
             parts = () if only == "documents" else _understood(files, run, build, others=others, can_choose=can_choose)
             if not parts and (why := _named(files, documents, kept, f"{build or ''}\n{run}")):
-                return Selection(why=why)
+                return MeasureChoice(why=why)
             reached = {part: why for part in parts if (why := part.why(others, documents, kept))}
         except UnknownError as error:
-            return Selection(why=str(error))
+            return MeasureChoice(why=str(error))
         except FORM_FAULTS as error:
-            return Selection(why=f"a file has an unexpected form ({type(error).__name__})")
+            return MeasureChoice(why=f"a file has an unexpected form ({type(error).__name__})")
     left = tuple(part.name for part in parts if part not in reached)
     folders = dict.fromkeys(posixpath.dirname(path) or "." for path in others)
     unreached = Unreached(
@@ -116,12 +116,12 @@ def reach(
         packages=left[:MOST_UNREACHED] if reached else (),
     )
     if not reached:
-        return Selection(why_not=_why_not(parts), unreached=unreached)
+        return MeasureChoice(why_not=_why_not(parts), unreached=unreached)
     why = next(iter(reached.values()))
     if not (left and by_package and AFFECTED.search(run)):
-        return Selection(why=why)
+        return MeasureChoice(why=why)
     words = (word for part in reached for word in (*part.graph.flag, part.name))
-    return Selection(why=why, unreached=unreached, arguments=shlex.join(words))
+    return MeasureChoice(why=why, unreached=unreached, arguments=shlex.join(words))
 
 
 def _why_not(parts: Sequence[MeasuredPackage]) -> str:

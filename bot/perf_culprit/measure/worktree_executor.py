@@ -31,7 +31,7 @@ def interleaved(sides: Sequence[_T], *, rounds: int) -> Iterator[tuple[int, _T]]
 LONGEST_FILLER: Final = 4096
 
 
-def drawn_round(sides: Sequence[_T], *, seed: int, number: int) -> Iterator[tuple[_T, int]]:
+def balanced_round(sides: Sequence[_T], *, seed: int, number: int) -> Iterator[tuple[_T, int]]:
     """Yield each execution's side and the length of its filler: A B B A or B A A B, and both halves have one length.
 
     So neither a drift nor the place of the stack prefers a side, and nothing that the sides do can follow the order.

@@ -443,11 +443,11 @@ _SUSPECTED: Final = ("looks_worse", "lone_run")
 
 def _from_version_1(report: dict[str, Any]) -> dict[str, Any]:
     settings = {"proven": 0.01, "suspected": 0.1, **_kept(report.get("settings"))}
-    predictions = _each(report, "predictions", _told_anew)
-    return {**_told_anew(report), "version": 2, "settings": settings, "predictions": predictions}
+    predictions = _each(report, "predictions", _report_part_of_version_1)
+    return {**_report_part_of_version_1(report), "version": 2, "settings": settings, "predictions": predictions}
 
 
-def _told_anew(part: dict[str, Any]) -> dict[str, Any]:
+def _report_part_of_version_1(part: dict[str, Any]) -> dict[str, Any]:
     """Convert the report, or a prediction in it; it is suspected if a finding of an open one looks worse."""
     findings = _each(part, "findings", _finding_of_version_1)
     conclusion = part.get("conclusion")

@@ -22,11 +22,11 @@ from perf_culprit.say.document import (
     Bullets,
     Column,
     Document,
+    DocumentNode,
     Name,
-    Node,
-    Row,
     Shown,
     Table,
+    TableRow,
     Text,
     grid,
     paragraph,
@@ -35,7 +35,7 @@ from perf_culprit.say.document import (
 )
 from perf_culprit.say.finding_tables import metric_name
 from perf_culprit.say.inert import Safe
-from perf_culprit.say.numbers import counted, deviation, lasted, percent, percent_at_least
+from perf_culprit.say.numbers import count_of, format_deviation, lasted, percent, percent_at_least
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
@@ -53,9 +53,9 @@ def foresight_text(foresight: Foresight) -> str:
 
 
 def _shown(foresight: Foresight) -> Text:
-    rounds = counted(foresight.rounds, "round")
+    rounds = count_of(foresight.rounds, "round")
     if foresight.typical is None or foresight.largest is None:
-        metrics = counted(foresight.metrics, "metric")
+        metrics = count_of(foresight.metrics, "metric")
         return Safe(f"{rounds} can prove no change in {metrics}, however large: --rounds {foresight.least} can")
     typical, largest = map(percent_at_least, (foresight.typical, foresight.largest))
     which: Text = Safe(f"a change of {largest}")
@@ -73,8 +73,9 @@ def _needed(foresight: Foresight) -> str:
 
 
 def _sources(foresight: Foresight, executions: float, samples: float) -> str:
-    noise = f"standard deviations: executions {deviation(executions)}, samples of one execution {deviation(samples)}"
-    taken = counted(foresight.per_execution, "sample")
+    of_executions, of_samples = format_deviation(executions), format_deviation(samples)
+    noise = f"standard deviations: executions {of_executions}, samples of one execution {of_samples}"
+    taken = count_of(foresight.per_execution, "sample")
     enough = enough_samples(samples, of=executions)
     if enough is not None and enough <= foresight.per_execution:
         return f"{noise}; {taken} per execution are enough, more rounds help"
@@ -83,8 +84,8 @@ def _sources(foresight: Foresight, executions: float, samples: float) -> str:
 
 # An audit, for a terminal and as JSON.
 
-FORMAT = "perf-culprit-audit"
-VERSION = 2
+_FORMAT = "perf-culprit-audit"
+_VERSION = 2
 SHOWN_LIMITS = 5
 
 
@@ -92,7 +93,7 @@ def render_audit(audit: Audit) -> str:
     return render_terminal(Document(nodes=tuple(_nodes(audit))), width=WIDE, colour=False, more_at="the JSON")
 
 
-def _nodes(audit: Audit) -> Iterator[Node]:
+def _nodes(audit: Audit) -> Iterator[DocumentNode]:
     yield paragraph(*_headline(audit))
     if audit.detectors:
         yield _rates(audit)
@@ -117,7 +118,7 @@ def _nodes(audit: Audit) -> Iterator[Node]:
 def audit_json(audit: Audit) -> bytes:
     """Encode the audit. Rates and effects are fractions; null is an effect that was never found."""
     held = msgspec.to_builtins(audit, enc_hook=lambda reason: reason.to_json(sentence))
-    data = {"format": FORMAT, "version": VERSION, **held, "notes": [*map(sentence, audit.notes)]}
+    data = {"format": _FORMAT, "version": _VERSION, **held, "notes": [*map(sentence, audit.notes)]}
     data["recommendation"]["reasons"] = [*map(sentence, audit.recommendation.reasons)]
     for counters in data["counters"]:
         counters["found"] = counters.pop("power")
@@ -125,27 +126,27 @@ def audit_json(audit: Audit) -> bytes:
 
 
 def _headline(audit: Audit) -> Iterator[Text]:
-    read = f"{counted(audit.runs, 'run')}, {counted(audit.metrics, 'metric')}"
-    samples = f"{counted(audit.samples_per_run, 'sample')} per run"
+    read = f"{count_of(audit.runs, 'run')}, {count_of(audit.metrics, 'metric')}"
+    samples = f"{count_of(audit.samples_per_run, 'sample')} per run"
     yield words("Audit of suite {}: {}", Name(audit.suite), Safe(f"{read}, {samples}"))
     entry = next((entry for entry in audit.detectors if entry.detector == audit.configured), None)
     if entry is not None:
         done = {
-            TrialKind.STORED_RUNS: f"{counted(entry.alarms.trials, 'run')}, each judged when it was the newest",
-            TrialKind.SPLIT_RUNS: f"{counted(entry.alarms.trials, 'random split')} of the samples within a run",
+            TrialKind.STORED_RUNS: f"{count_of(entry.alarms.trials, 'run')}, each judged when it was the newest",
+            TrialKind.SPLIT_RUNS: f"{count_of(entry.alarms.trials, 'random split')} of the samples within a run",
         }[audit.kind]
         wrong = f"would have been wrong in {entry.alarms.count:,} of {done} {_bounds(entry.alarms)}"
         yield Safe(f"{audit.configured}, as configured, {wrong}; stated: {percent(audit.stated[0])}")
 
 
 def _noise(noise: NoiseSources) -> Iterator[str]:
-    yield f"Where the noise comes from (standard deviations, median of {counted(noise.metrics, 'benchmark')}):"
-    processes = "" if noise.processes is None else f"processes of a run {deviation(noise.processes)}, "
-    yield f"runs {deviation(noise.runs)}, {processes}samples {deviation(noise.samples)}."
+    yield f"Where the noise comes from (standard deviations, median of {count_of(noise.metrics, 'benchmark')}):"
+    processes = "" if noise.processes is None else f"processes of a run {format_deviation(noise.processes)}, "
+    yield f"runs {format_deviation(noise.runs)}, {processes}samples {format_deviation(noise.samples)}."
     if noise.enough_samples is None:
         yield "Runs hardly differ: more samples per run help."
     else:
-        enough = counted(noise.enough_samples, "sample")
+        enough = count_of(noise.enough_samples, "sample")
         yield f"More than {enough} per run hardly help; more runs, or both sides in one job, do."
 
 
@@ -273,7 +274,7 @@ WOULD_HELP: Final = (
 
 
 def qualification_text(answer: Qualification) -> str:
-    nodes: list[Node] = [paragraph(*_cost(answer))]
+    nodes: list[DocumentNode] = [paragraph(*_cost(answer))]
     if answer.seen:
         nodes.append(table(_FORMS, answer.seen, _form, shown=Shown.TABLE))
     nodes.append(paragraph(*map(Safe, _promises(answer))))
@@ -283,8 +284,9 @@ def qualification_text(answer: Qualification) -> str:
 def machines_text(noise: NoiseSources, *, machines: int) -> str:
     within = noise.samples if noise.processes is None else noise.processes
     return (
-        f"{counted(machines, 'machine')} differ by {deviation(noise.runs)}, executions of one by {deviation(within)} "
-        f"(standard deviations, median of {counted(noise.metrics, 'benchmark')})."
+        f"{count_of(machines, 'machine')} differ by {format_deviation(noise.runs)}, "
+        f"executions of one by {format_deviation(within)} "
+        f"(standard deviations, median of {count_of(noise.metrics, 'benchmark')})."
     )
 
 
@@ -292,23 +294,23 @@ def _cost(answer: Qualification) -> Iterator[Text]:
     build = f", and a build {lasted(answer.build_s)}" if answer.build_s >= 1 else ""
     yield Safe(f"One execution takes {lasted(answer.execution_s)}{build}.")
     key, largest = answer.noisiest
-    noise = Safe(f"Executions differ by {deviation(answer.noise)}")
+    noise = Safe(f"Executions differ by {format_deviation(answer.noise)}")
     if answer.metrics > 1:
-        yield words("{}, those of {} by {}.", noise, Name(key.benchmark), Safe(deviation(largest)))
+        yield words("{}, those of {} by {}.", noise, Name(key.benchmark), Safe(format_deviation(largest)))
     else:
         yield words("{}.", noise)
 
 
-def _form(one: Seen) -> Row:
+def _form(one: Seen) -> TableRow:
     beyond = f"more than +{percent(LARGEST_PLANTED)}"
     typical, noisiest = (beyond if change is None else f"+{percent(change)}" for change in (one.typical, one.noisiest))
-    return Row((Safe(counted(one.rounds, "round")), Safe(f"{one.minutes:.1f}"), Safe(typical), Safe(noisiest)))
+    return TableRow((Safe(count_of(one.rounds, "round")), Safe(f"{one.minutes:.1f}"), Safe(typical), Safe(noisiest)))
 
 
 def _promises(answer: Qualification) -> Iterator[str]:
     if answer.unchanged is None:
         yield (
-            f"{answer.minutes:g} minutes hold {counted(answer.rounds, 'round')}. The first verdict comes after "
+            f"{answer.minutes:g} minutes hold {count_of(answer.rounds, 'round')}. The first verdict comes after "
             f"{answer.first}, in {answer.first_minutes:.1f} minutes."
         )
     else:

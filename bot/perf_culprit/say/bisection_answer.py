@@ -22,13 +22,13 @@ from perf_culprit.say.call_trees import culprit_nodes
 from perf_culprit.say.document import (
     Address,
     Bullets,
-    Commit,
+    CommitLink,
     Document,
+    DocumentNode,
     Figure,
     Fold,
     Heading,
     Name,
-    Node,
     Prose,
     Sign,
     Table,
@@ -36,20 +36,20 @@ from perf_culprit.say.document import (
     Tone,
     Toned,
     grid,
-    joined,
+    join_texts,
     paragraph,
     some,
     words,
 )
 from perf_culprit.say.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, plain
-from perf_culprit.say.numbers import MINUS, counted, percent
+from perf_culprit.say.numbers import MINUS, count_of, percent
 from perf_culprit.say.reason_text import change_words, worded
 from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 PLAIN_NUMBERS: Final = MetricKey("result", "value")  # numbers without a name
-PLOT_WIDTH: Final = 31
+_PLOT_WIDTH: Final = 31
 MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
 SUSPECT_LIMIT: Final = 48  # limit of a subject in a table for 80 columns
@@ -62,7 +62,7 @@ BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 def bisection_text(report: BisectionReport, *, colour: bool = False, verbose: bool = False) -> str:
     """Render the report for a terminal, without foreign control characters. `verbose` adds posteriors."""
-    evidence = [*map(Safe, phrases.evidence(report.outcome))] if verbose else []
+    evidence = [*map(Safe, phrases.evidence_sentences(report.outcome))] if verbose else []
     more = (Bullets(items=evidence, total=len(evidence), title=Safe("Evidence")),) if evidence else ()
     nodes = (*bisection_nodes(report), *more, *revert_or_accept(report))
     return render_terminal(Document(nodes=nodes), width=WIDE, colour=colour, more_at="")
@@ -92,7 +92,7 @@ def commit_pages(report: BisectionReport) -> dict[str, str]:
     return {_short(commit): plain(f"{url}/commit/{commit}", limit=SENTENCE_LIMIT) for commit in commits}
 
 
-def headline(report: BisectionReport) -> str:
+def answer_headline(report: BisectionReport) -> str:
     """Return one line without Markdown: the culprit if there is one, else the outcome of the search."""
     culprit, suspects = _one_culprit(report), report.outcome.suspects
     if culprit is not None:
@@ -130,19 +130,19 @@ def _one_culprit(report: BisectionReport) -> Culprit | None:
     return outcome.culprits[0] if outcome.kind is OutcomeKind.CULPRIT and outcome.culprits else None
 
 
-def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
+def bisection_nodes(report: BisectionReport) -> Iterator[DocumentNode]:
     outcome, one = report.outcome, _one_culprit(report)
-    first = Safe(headline(report)) if one is None else _named(report, one)
+    first = Safe(answer_headline(report)) if one is None else _named(report, one)
     yield Heading(text=first, tone=_tone(report), below=() if one is None else tuple(_about(report, one)))
     of_packages = [note for note in outcome.notes if note.code in phrases.OF_PACKAGES]
     if of_packages:
-        yield paragraph(words("Packages: {}.", joined("; ", [*map(worded, of_packages)])))
+        yield paragraph(words("Packages: {}.", join_texts("; ", [*map(worded, of_packages)])))
     elif one is not None and (command := _search_of_packages(report, one)):
         yield paragraph(words("Which package it is: {}", Name(command, COMMAND_LIMIT)))
     yield from _reason(report)
     if one is None and outcome.culprits:
         told = [
-            Toned(joined("; ", [_named(report, each), *_about(report, each)]), _own_tone(each))
+            Toned(join_texts("; ", [_named(report, each), *_about(report, each)]), _own_tone(each))
             for each in outcome.culprits
         ]
         yield Bullets(items=told, total=len(told))
@@ -153,10 +153,10 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
         yield Figure(title=Safe(MEASURED[report.settings.of_failures]), lines=tuple(_plot(report)))
     if outcome.skipped:
         skipped = [
-            words("{} {}", Commit(name, report.repository_url), Prose(why))
+            words("{} {}", CommitLink(name, report.repository_url), Prose(why))
             for name, why in _cut(outcome.skipped.items())
         ]
-        summary = Safe(f"{counted(len(outcome.skipped), 'commit')} skipped")
+        summary = Safe(f"{count_of(len(outcome.skipped), 'commit')} skipped")
         yield Fold(summary=summary, parts=(Bullets(items=skipped, total=len(outcome.skipped)),))
     if notes := [worded(note) for note in outcome.notes if note.code not in phrases.OF_PACKAGES]:
         yield Bullets(items=notes, total=len(notes), title=Safe("Notes"))
@@ -164,12 +164,12 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
     yield paragraph(words("Again: {}", Name(report.command, COMMAND_LIMIT)))
 
 
-def _reason(report: BisectionReport) -> Iterator[Node]:
+def _reason(report: BisectionReport) -> Iterator[DocumentNode]:
     outcome, reason = report.outcome, Safe(phrases.reason_of(report))
     facts: list[Text] = [words("Benchmark: {}.", _followed(report.key)), *map(Safe, phrases.facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         good, bad = outcome.unresolved_part
-        command = ENDS.sub(lambda _: f"--good {good} --bad {bad}", report.command, count=1)
+        command = _ENDS.sub(lambda _: f"--good {good} --bad {bad}", report.command, count=1)
         search = words("To search there: {}", Name(command, COMMAND_LIMIT))
         yield Fold(summary=reason, parts=(paragraph(search),))
         yield paragraph(*facts)
@@ -178,7 +178,7 @@ def _reason(report: BisectionReport) -> Iterator[Node]:
 
 
 SEARCHED: Final = tuple(f"{kind}{PACKAGE_SEPARATOR}" for kind in ("pip", "npm"))  # whose lock files we take apart
-ENDS: Final = re.compile(r"--good \S+ --bad \S+")  # of a command
+_ENDS: Final = re.compile(r"--good \S+ --bad \S+")  # of a command
 OF_COMMAND: Final = {FAILURES: "rate of failures", Count.CPU_TIME: "processor time", TIME: "time by the clock"}
 
 
@@ -193,22 +193,22 @@ def _followed(key: MetricKey) -> Text:
 
 def _named(report: BisectionReport, culprit: Culprit) -> Text:
     """Return the commit, its subject, author and date, and its effect."""
-    parts: list[Text] = [Commit(culprit.commit, report.repository_url)]
+    parts: list[Text] = [CommitLink(culprit.commit, report.repository_url)]
     if subject := report.subjects.get(culprit.commit):
         # Quoted in a terminal, where a line may look like a command to GitHub's runner.
         quote = Sign(terminal='"')
         parts.append(words("{}{}{}", quote, Name(subject, SUBJECT_LIMIT), quote))
     if (facts := report.facts.get(culprit.commit)) is not None:
         parts.append(words("by {}, {},", Name(facts.author), Name(facts.date[:10])))
-    return joined(" ", [*parts, Safe(phrases.introduced(culprit))])
+    return join_texts(" ", [*parts, Safe(phrases.introduced(culprit))])
 
 
 def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
     """Yield what the commit changed, the certainty of its name, and for a terminal the address of its page."""
     facts, notes = report.facts.get(culprit.commit), []
     if facts is not None:
-        notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
-    if (certainty := phrases.certainty(culprit)) is not None:
+        notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {count_of(facts.files, 'file')}")
+    if (certainty := phrases.name_certainty(culprit)) is not None:
         notes.append(certainty)
     if notes:
         yield Safe("; ".join(notes))
@@ -229,7 +229,7 @@ def _search_of_packages(report: BisectionReport, culprit: Culprit) -> str | None
     if can_split < 2 or " --build " not in report.command:
         return None
     ends = f"--good {culprit.commit}^ --bad {culprit.commit}"
-    return ENDS.sub(lambda _: ends, report.command, count=1)
+    return _ENDS.sub(lambda _: ends, report.command, count=1)
 
 
 def _code(code: ExecutedCode) -> Text:
@@ -247,11 +247,11 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
         subject = report.subjects.get(entry.commit)
         told = Name(subject, SUSPECT_LIMIT) if subject else Safe("")
         was = (Safe(what_happened(entry)),) if skipped else ()
-        return (Commit(entry.commit, url), Safe(percent(entry.posterior)), *was, told)
+        return (CommitLink(entry.commit, url), Safe(percent(entry.posterior)), *was, told)
 
     def part(entry: DecayPart) -> tuple[Text, ...]:
         change, share = Safe(percent(entry.relative_change, signed=True)), Safe(percent(entry.share))
-        return Commit(entry.after, url), Commit(entry.until, url), change, share
+        return CommitLink(entry.after, url), CommitLink(entry.until, url), change, share
 
     if suspects:
         names = ("suspect", "chance", *(("measured",) if skipped else ()), "subject")
@@ -263,11 +263,11 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
 def _plot(report: BisectionReport) -> Iterator[Text]:
     """Yield the plot's lines, with those of the named commits emphasized."""
     named = {culprit.commit: _own_tone(culprit) for culprit in report.outcome.culprits}
-    for entry, line in zip(_cut(report.measured), plot(report.measured), strict=True):
+    for entry, line in zip(_cut(report.measured), plot_commits(report.measured), strict=True):
         yield Toned(Safe(line), named[entry.commit]) if entry.commit in named else Safe(line)
 
 
-def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> list[str]:
+def plot_commits(measured: Sequence[MeasuredCommit], *, width: int = _PLOT_WIDTH) -> list[str]:
     """Draw a line per commit: a dot for its mean, its interval, and an axis at the good level. No foreign text."""
     shown = _cut(measured)
     ends = [0.0]
@@ -305,5 +305,5 @@ def _short(name: str) -> Safe:
     return Safe(clean(name)[:SHORT_HASH])
 
 
-def _cut(entries: Iterable[T]) -> list[T]:
+def _cut(entries: Iterable[_T]) -> list[_T]:
     return list(islice(entries, MOST_ROWS))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from perf_culprit.model.bisection import BisectionReport, MeasuredCommit
-from perf_culprit.say.bisection_answer import counts_of, headline
+from perf_culprit.say.bisection_answer import answer_headline, counts_of
 from perf_culprit.say.charts import COLOURS, HEIGHT, LEFT, Points, frame
 from perf_culprit.say.inert import SHORT_HASH, clean
 from perf_culprit.say.numbers import percent
@@ -14,7 +14,7 @@ from perf_culprit.say.numbers import percent
 
 MOST_WIDTH = 1.0  # widest interval that is drawn whole: wider ones would squeeze all others
 MOST_CHARACTERS = 55
-USUAL, NAMED = COLOURS[0], COLOURS[1]
+_USUAL, NAMED = COLOURS[0], COLOURS[1]
 
 
 def bisection_svg(report: BisectionReport) -> str:
@@ -25,7 +25,7 @@ def bisection_svg(report: BisectionReport) -> str:
     marks = {places[entry.commit]: entry for entry in report.measured if entry.shown is not None}
     points = [point for x, entry in marks.items() for point in _heights(x, entry)]
     axis = f"commits after {_short(commit_range.good)}, up to {_short(commit_range.bad)}"
-    parts, place = frame(headline(report), axis, points or [(0.0, 0.0), (len(places) - 1.0, 0.0)])
+    parts, place = frame(answer_headline(report), axis, points or [(0.0, 0.0), (len(places) - 1.0, 0.0)])
     name = escape(clean(f"{report.key.benchmark} ({report.key.metric})", limit=MOST_CHARACTERS))
     what = "failures" if report.settings.of_failures else "change"
     parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{what} in %, {name}</text>')
@@ -48,7 +48,7 @@ def _heights(x: float, entry: MeasuredCommit) -> Points:
 
 def _mark(points: Points, entry: MeasuredCommit, *, is_named: bool) -> Iterator[str]:
     (x, y), *ends = points
-    colour = NAMED if is_named else USUAL
+    colour = NAMED if is_named else _USUAL
     if ends:
         (_, low), (_, high) = ends
         yield f'<line x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}" stroke="{colour}" stroke-width="1.5"/>'

@@ -9,34 +9,34 @@ from typing import Final
 from perf_culprit.model.bisection import ChangeFacts, Phase, PlannedSearch, Progress, StoredNoise
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Objection
-from perf_culprit.say.bisection_answer import bisection_nodes, headline, revert_or_accept
+from perf_culprit.say.bisection_answer import answer_headline, bisection_nodes, revert_or_accept
 from perf_culprit.say.bisection_words import fails_in, sized
-from perf_culprit.say.charts import blocks
+from perf_culprit.say.charts import chart_blocks
 from perf_culprit.say.document import (
+    BlockText,
     Bullets,
-    Commit,
-    Drawn,
+    CommitLink,
+    DocumentNode,
     Footer,
     Heading,
-    Link,
+    Hyperlink,
     Name,
-    Node,
     Strong,
     Text,
     Tone,
-    joined,
+    join_texts,
     paragraph,
     words,
 )
 from perf_culprit.say.inert import SHORT_HASH, Safe, plain
 from perf_culprit.say.issue_texts import accept_lines
-from perf_culprit.say.numbers import counted, lasted, percent
+from perf_culprit.say.numbers import count_of, lasted, percent
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_markdown import markdown_text
 
 # The plan of a bisection: its candidates and its cost.
 
-LISTED: Final = 40
+LISTED_STEPS: Final = 40
 BENCHMARKS: Final = 10
 SUBJECT_LIMIT: Final = 72
 
@@ -49,9 +49,9 @@ def plan_text(plan: PlannedSearch) -> str:
     merges = sum(len(parents) > 1 for parents in commit_range.parents)
     ends = f"after {commit_range.good[:SHORT_HASH]} up to {commit_range.bad[:SHORT_HASH]}"
     summary = (
-        f"{counted(len(commits), 'candidate')} {ends}: "
-        f"{counted(merges, 'merge')}, {len(commit_range.unchanged)} without a change of what the build reads, "
-        f"{counted(len(commit_range.reverts), 'revert')}"
+        f"{count_of(len(commits), 'candidate')} {ends}: "
+        f"{count_of(merges, 'merge')}, {len(commit_range.unchanged)} without a change of what the build reads, "
+        f"{count_of(len(commit_range.reverts), 'revert')}"
     )
     lines = [summary]
     if commit_range.merge_bases:
@@ -62,18 +62,18 @@ def plan_text(plan: PlannedSearch) -> str:
         *(
             f"  {commit[:SHORT_HASH]}  {_chance(commit, prior)}{plain(subjects.get(commit, ''), limit=SUBJECT_LIMIT)}"
             + ("  (unchanged)" if place in commit_range.unchanged else _why(commit, facts))
-            for place, commit in islice(enumerate(commits), LISTED)
+            for place, commit in islice(enumerate(commits), LISTED_STEPS)
         ),
     ]
-    if len(commits) > LISTED:
-        lines.append(f"  … and {len(commits) - LISTED} more")
+    if len(commits) > LISTED_STEPS:
+        lines.append(f"  … and {len(commits) - LISTED_STEPS} more")
     cost = f"Expected: about {clear} executions; budget {budget}."
     if tests is not None:
         each = clear // tests // 2
         enough = "" if clear <= budget else f", which is too small: allow --executions {clear}"
         cost = (
             f"Expected: {clear:,} executions, whatever the noise: the bad end and at most "
-            f"{counted(tests - 2, 'commit')} before it, {each} times, next to the good end, then the last one "
+            f"{count_of(tests - 2, 'commit')} before it, {each} times, next to the good end, then the last one "
             f"next to its parent; budget {budget}{enough}."
         )
     elif plan.of_failures:
@@ -96,7 +96,7 @@ def _minutes(executions: tuple[int, int], budget: int, seconds: float | None) ->
     if seconds is None:
         return "How many minutes: unknown, as no stored run says how long an execution takes (see --history)."
     clear, hidden, most = (math.ceil(count * seconds / 60) for count in (*executions, budget))
-    span = counted(clear, "minute") if hidden == clear else f"{clear:,} to {counted(hidden, 'minute')}"
+    span = count_of(clear, "minute") if hidden == clear else f"{clear:,} to {count_of(hidden, 'minute')}"
     return f"By the stored runs, {seconds:.3g} s an execution with builds: about {span}, at most {most:,}."
 
 
@@ -112,7 +112,7 @@ def _why(commit: str, facts: Mapping[str, ChangeFacts] | None) -> str:
         "dependencies or the build": one.changes_dependency,
         "documents or tests only": one.only_documents,
         "a clean merge": one.clean_merge,
-        f"{counted(one.churn, 'line')} of code": one.churn,
+        f"{count_of(one.churn, 'line')} of code": one.churn,
     }
     return f"  ({', '.join(kind for kind, holds in kinds.items() if holds) or 'no line of code'})"
 
@@ -126,7 +126,7 @@ def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
         steps = ", ".join(f"+{step:.0%} about {count:,}" for step, count in entry.executions)
         yield (
             f"{plain(entry.benchmark)} ({plain(entry.metric)}): {entry.spread:.1%} from run to run in "
-            f"{counted(entry.runs, 'stored run')}; executions for {steps}"
+            f"{count_of(entry.runs, 'stored run')}; executions for {steps}"
         )
     if len(noise) > BENCHMARKS:
         yield f"… and {len(noise) - BENCHMARKS} benchmarks more: name one with --benchmark"
@@ -134,7 +134,7 @@ def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
 
 # The state of a dispatched bisection: the answer in the thread and the check run, after every step.
 
-BAR_WIDTH: Final = 20
+_BAR_WIDTH: Final = 20
 MOST_REMARKS: Final = 10
 LEAST_SHOWN: Final = 0.005  # share of the posterior
 
@@ -158,9 +158,9 @@ class StepTexts:
 
 def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection | None = None) -> StepTexts:
     """Render a step. `meanwhile`: an objection that arose after the bisection's end."""
-    nodes: list[Node] = []
+    nodes: list[DocumentNode] = []
     if step.report is not None:
-        title = headline(step.report)
+        title = answer_headline(step.report)
         if step.bisection.stopped is not None:
             why = step.bisection.objected(step.bisection.stopped)
             title = f"Stopped: {sentence(why)}"
@@ -182,10 +182,10 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
 def _title(progress: Progress, seconds: float) -> str:
     """Return the state in one line. `seconds`: those of all executions so far, builds included; 0 if unknown."""
     title = f"{PHASES[progress.phase]}: "
-    failing = f", {counted(progress.failing, 'commit')} cannot be run" if progress.failing else ""
+    failing = f", {count_of(progress.failing, 'commit')} cannot be run" if progress.failing else ""
     if progress.expected_executions is None:
-        return f"{title}{counted(progress.executions, 'execution')}{failing}"
-    left = counted(max(1, round(2**progress.entropy_bits)), "commit")  # the number of equally likely commits
+        return f"{title}{count_of(progress.executions, 'execution')}{failing}"
+    left = count_of(max(1, round(2**progress.entropy_bits)), "commit")  # the number of equally likely commits
     expected = progress.executions + progress.expected_executions
     rest = seconds * progress.expected_executions / max(1, progress.executions)
     left += f" and {lasted(rest, 'runner ')}" if rest else ""
@@ -210,7 +210,7 @@ def progress_line(progress: Progress, *, seconds: float = 0.0, verbose: bool = F
     return "; ".join(parts)
 
 
-def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
+def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[DocumentNode]:
     progress, bisection = step.progress, step.bisection
     yield Heading(text=words("Bisecting {}", Name(bisection.key.benchmark)), tone=Tone.PLAIN)
     yield paragraph(_standing(progress, bisection.runner_seconds))
@@ -221,7 +221,7 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
         shown: list[Text] = [
             words(
                 "{} at {}{}",
-                Commit(suspect.commit, repository_url),
+                CommitLink(suspect.commit, repository_url),
                 Safe(percent(suspect.posterior)),
                 _subject(bisection.subjects.get(suspect.commit)),
             )
@@ -230,11 +230,13 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
         others = 1 - sum(suspect.posterior for suspect in progress.suspects)
         if others >= LEAST_SHOWN:
             shown.append(Safe(f"all others together at {percent(others)}"))
-        yield paragraph(words("Suspects: {}", joined("; ", shown)))
+        yield paragraph(words("Suspects: {}", join_texts("; ", shown)))
     dispatch = bisection.open_dispatch
     if dispatch is not None:
-        size = Safe(f"{counted(len(dispatch.jobs), 'job')} with {counted(len(dispatch.rounds), 'round')}")
-        run = Link(Safe("under way"), f"{repository_url}/actions/runs/{dispatch.run_id}" if dispatch.run_id else None)
+        size = Safe(f"{count_of(len(dispatch.jobs), 'job')} with {count_of(len(dispatch.rounds), 'round')}")
+        run = Hyperlink(
+            Safe("under way"), f"{repository_url}/actions/runs/{dispatch.run_id}" if dispatch.run_id else None
+        )
         yield paragraph(words("Dispatch {}: {} {}.", len(bisection.dispatches), size, run))
     if step.waiting is not None:
         yield paragraph(words("Waiting: {}.", worded(step.waiting)))
@@ -246,7 +248,7 @@ def _standing(progress: Progress, seconds: float) -> Text:
     if expected is None:
         return Safe(f"{title[:1].upper()}{title[1:]}.")
     share = progress.executions / max(1, progress.executions + expected)
-    return words("{} {}.", Drawn(blocks(share, width=BAR_WIDTH, empty="░")), Safe(title))
+    return words("{} {}.", BlockText(chart_blocks(share, width=_BAR_WIDTH, empty="░")), Safe(title))
 
 
 def _subject(subject: str | None) -> Text:
@@ -256,10 +258,10 @@ def _subject(subject: str | None) -> Text:
 def _footer(step: BisectionStep, *, repository_url: str) -> Iterator[Text]:
     bisection = step.bisection
     commit_range = bisection.search.commit_range
-    yield words("{} to {}", *(Commit(end, repository_url) for end in (commit_range.good, commit_range.bad)))
-    yield Safe(counted(len(commit_range.commits), "candidate"))
+    yield words("{} to {}", *(CommitLink(end, repository_url) for end in (commit_range.good, commit_range.bad)))
+    yield Safe(count_of(len(commit_range.commits), "candidate"))
     if step.report is None and bisection.runner_seconds:  # the report already has the time
-        yield Safe(f"{counted(math.ceil(bisection.runner_seconds / 60), 'minute')} on runners")
+        yield Safe(f"{count_of(math.ceil(bisection.runner_seconds / 60), 'minute')} on runners")
     if bisection.requested_by:
         yield words("asked for by {}", Name(bisection.requested_by, 40))
     yield words("bisection {}", Name(bisection.id, 64))

@@ -17,7 +17,7 @@ from perf_culprit.model.bisection import (
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Objection, ReasonCode, SearchReason
 from perf_culprit.say.inert import SHORT_HASH
-from perf_culprit.say.numbers import counted, lasted, percent, percent_interval, significant
+from perf_culprit.say.numbers import count_of, lasted, percent, percent_interval, significant
 
 _INTRODUCED: Final = "{commit} introduced the {kind:prose}: {change:+%} ({low:+%} … {high:+%})"
 
@@ -133,7 +133,7 @@ UNCONFIRMED: Final[Mapping[ReasonCode, str]] = {
     SearchReason.PARENT_LOST: "its parent cannot be measured",
     SearchReason.PARENT_ALIKE: "its difference from its parent is not significant",
 }
-SURE: Final = 0.99  # of a name; a lower certainty is stated
+_SURE: Final = 0.99  # of a name; a lower certainty is stated
 HARDLY_ANY: Final = 0.001  # noise of an exact count, where autocorrelation has no meaning
 PLAIN: Final = {
     OutcomeKind.DECAY: "The change came in many small parts.",
@@ -151,7 +151,7 @@ def reason_of(report: BisectionReport) -> str:
 
 
 def _of_changes(report: BisectionReport) -> str:
-    outcome, left = report.outcome, counted(len(report.outcome.suspects), "candidate")
+    outcome, left = report.outcome, count_of(len(report.outcome.suspects), "candidate")
     match outcome.kind:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
             return _resolved(outcome)
@@ -162,7 +162,7 @@ def _of_changes(report: BisectionReport) -> str:
         case OutcomeKind.NOT_REPRODUCED:
             return _beside(report) or _denied(report)
         case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:
-            more = counted(outcome.needed, "more execution")
+            more = count_of(outcome.needed, "more execution")
             return f"The change is real; finding its commit takes about {more}, which is over the budget."
         case OutcomeKind.BUDGET_SPENT if outcome.suspects:
             one = "It is this commit with a chance of 95%; it is not confirmed against its parent."
@@ -207,7 +207,7 @@ def _failing(report: BisectionReport) -> str:
         return f"{len(failed) or 'some'} of them cannot be measured"
     before = commits[first - 1] if first else report.commit_range.good
     ends = f"between {before[:SHORT_HASH]} and {commits[last][:SHORT_HASH]}"
-    return f"{counted(len(failed) + untried, 'commit')} {ends} cannot be run ({len(failed):,} tried)"
+    return f"{count_of(len(failed) + untried, 'commit')} {ends} cannot be run ({len(failed):,} tried)"
 
 
 def _beside(report: BisectionReport) -> str | None:
@@ -294,15 +294,15 @@ def sized(relative_change: float, interval: Interval | None) -> str:
     return f"{percent(relative_change, signed=True)}{bounds}"
 
 
-def certainty(culprit: Culprit) -> str | None:
+def name_certainty(culprit: Culprit) -> str | None:
     """Return the certainty of the culprit's name. Its part of the change is a separate question."""
     if culprit.posterior is None:
         return None
-    sure = "" if culprit.posterior >= SURE else f"{percent(culprit.posterior)} likely; "
+    sure = "" if culprit.posterior >= _SURE else f"{percent(culprit.posterior)} likely; "
     return f"{sure}confirmed in rounds against its parent"
 
 
-def evidence(outcome: Outcome) -> Iterator[str]:
+def evidence_sentences(outcome: Outcome) -> Iterator[str]:
     """Yield the evidence in statistical terms."""
     if outcome.noise is not None and (correlation := outcome.noise.autocorrelation) is not None:
         yield f"autocorrelation of the noise from one execution to the next: {significant(correlation)}"
@@ -347,8 +347,8 @@ def cost_of(report: BisectionReport) -> str:
     outcome, seconds = report.outcome, report.runner_seconds
     minutes = f", {lasted(seconds)} of measuring and building" if seconds else ""
     return (
-        f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}{minutes}; "
-        f"{counted(len(report.commit_range.commits), 'candidate')}, "
-        f"{counted(len(report.measured), 'commit')} measured; "
+        f"{count_of(outcome.executions, 'execution')} in {count_of(outcome.rounds, 'round')}{minutes}; "
+        f"{count_of(len(report.commit_range.commits), 'candidate')}, "
+        f"{count_of(len(report.measured), 'commit')} measured; "
         f"engine {report.settings.engine}, seed {report.settings.seed}."
     )

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from perf_culprit.model.call_tree import CallNode, CallTree
 from perf_culprit.model.notable_calls import FIRST_MARK, marked, notable_nodes
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
-from perf_culprit.say.call_tree_words import count, grown, own_change, unseen
+from perf_culprit.say.call_tree_words import call_count, grown, own_change, unseen
 from perf_culprit.say.inert import Safe, clean, fill, inline_data, own
 
 # Compared call trees as Mermaid's text, which GitHub draws. Foreign names cannot leave their labels.
@@ -79,7 +79,7 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
             words.append(f"(own time {own})".replace(" ", "\N{NO-BREAK SPACE}"))
     before, after = (None if side is None else side.calls for side in (node.baseline, node.target))
     if before and after and not 0.99 < after / before < 1.01:
-        words.append(f"· {count(before)} → {count(after)} calls")
+        words.append(f"· {call_count(before)} → {call_count(after)} calls")
     if is_touched:
         words.append("· changed")
     return clean(node.method, limit=LABEL_LIMIT), " ".join(words)
@@ -99,7 +99,9 @@ def flame_section(comparison: TreeComparison) -> Safe:
     the first suspect and 1 for another.
     """
     units, marks = {one.unit for one in comparison.services}, marked(comparison)
-    trees = [(one.service, *_totals(one), (_drawn(node, marks) for node in one.nodes)) for one in comparison.services]
+    trees = [
+        (one.service, *_totals(one), (_compared_node(node, marks) for node in one.nodes)) for one in comparison.services
+    ]
     return _flame(trees, units.pop() if len(units) == 1 else "", is_pair=True, suspects=list(marks))
 
 
@@ -117,7 +119,7 @@ def single_flame_section(trees: Sequence[CallTree], unit: str) -> Safe:
 _DrawnNode: TypeAlias = tuple[str, int | None, float, float, float, float, int]
 
 
-def _drawn(node: ComparedNode, marks: Mapping[str, int]) -> _DrawnNode:
+def _compared_node(node: ComparedNode, marks: Mapping[str, int]) -> _DrawnNode:
     (before, own_before), (after, own_after) = (
         (0.0, 0.0) if side is None else (side.elapsed, max(0.0, side.self_time))
         for side in (node.baseline, node.target)

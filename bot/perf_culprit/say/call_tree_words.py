@@ -16,7 +16,7 @@ from perf_culprit.model.report import (
 )
 from perf_culprit.say.certainty_words import UNDECIDED
 from perf_culprit.say.inert import SHORT_HASH, plain
-from perf_culprit.say.numbers import amount_text, counted, percent, percent_at_least, q_text, quantities, significant
+from perf_culprit.say.numbers import amount_text, count_of, percent, percent_at_least, q_text, quantities, significant
 
 BASES: Final = {
     Basis.SAMPLES: "repetitions were tested",
@@ -31,7 +31,7 @@ TENTH: Final = 0.1
 FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99
 # A factor that most methods share: smaller ones are differences between medians of good runs.
-COMMON: Final = 1.05
+_COMMON_FACTOR: Final = 1.05
 # The reasons for suspecting a method.
 REASONS: Final = {
     SuspectReason.PATH_END: "the path of slower methods ends here",
@@ -55,23 +55,23 @@ CAUSES: Final = {
 MANY_TIMES: Final = 9.0
 
 
-def headline(comparison: TreeComparison) -> str:
+def tree_headline(comparison: TreeComparison) -> str:
     """Return the headline, made of our own words, numbers and a hash."""
     suspects = shown_suspects(comparison)
     basis = "; ".join(BASES[basis] for basis in Basis if basis in {one.basis for one in comparison.services})
-    compared = f"{counted(len(comparison.services), 'service')} compared: {basis}"
+    compared = f"{count_of(len(comparison.services), 'service')} compared: {basis}"
     if comparison.answer is Answer.NOT_SLOWER:
         return f"No {bound(comparison.services)}, {compared}"
     if comparison.answer is Answer.UNDECIDED:
-        slower = f"; {counted(len(suspects), 'method')} may be slower" if suspects else ""
+        slower = f"; {count_of(len(suspects), 'method')} may be slower" if suspects else ""
         return f"Undecided{slower}, {compared}"
     by = "in between" if comparison.commit is None else "by the commit"
     count = sum(one.touched is not None for one in suspects)
     touched = f", {count or 'none'} of them changed {by}"
     if not count and (above := _changed_callers(comparison)):
-        touched += f", but {counted(len(above), 'method')} that {'calls' if len(above) == 1 else 'call'} them"
+        touched += f", but {count_of(len(above), 'method')} that {'calls' if len(above) == 1 else 'call'} them"
     commit = f" ({plain(comparison.commit)[:SHORT_HASH]})" if comparison.commit else ""
-    listed = counted(len(suspects), "suspect")
+    listed = count_of(len(suspects), "suspect")
     return f"{listed}{touched if comparison.touched is not None else ''}{commit}, {compared}"
 
 
@@ -89,7 +89,11 @@ def bound(services: Sequence[ServiceComparison]) -> str:
     """Return words like "method takes 7% of the whole more": the most that any method of them may have gained."""
     most = percent_at_least(max(one.visible or TENTH for one in services))
     shared = max(1.0 if one.unit == "share" else one.common_factor or 1.0 for one in services)
-    beyond = f" beyond the {percent(shared - 1)} that most methods share and runs differ by" if shared >= COMMON else ""
+    beyond = (
+        f" beyond the {percent(shared - 1)} that most methods share and runs differ by"
+        if shared >= _COMMON_FACTOR
+        else ""
+    )
     return f"method takes {most} of {'the whole' if len(services) == 1 else 'its service'} more{beyond}"
 
 
@@ -140,16 +144,16 @@ def calls(before: NodeAmount | None, after: NodeAmount | None) -> str:
     sides = [side.calls if side is not None else None for side in (before, after)]
     if None in sides:
         return "\N{EN DASH}"
-    first, second = (count(number or 0.0) for number in sides)
+    first, second = (call_count(number or 0.0) for number in sides)
     return first if first == second else f"{first} → {second}"
 
 
-def count(number: float) -> str:
+def call_count(number: float) -> str:
     """Return the number of calls per repetition, as a whole number if it is one."""
     return f"{number:,.0f}" if number % 1 == 0 and number < 1e6 else significant(number)
 
 
-def change(suspect: ComparedSuspect) -> str:
+def suspect_change(suspect: ComparedSuspect) -> str:
     if suspect.baseline is None:
         return unseen(suspect.target)
     return grown(suspect.relative_change) if suspect.relative_change is not None else "from 0"
@@ -172,7 +176,7 @@ def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | Non
     return grown(after.self_time / before.self_time - 1)
 
 
-def certainty(suspect: ComparedSuspect) -> str:
+def suspect_certainty(suspect: ComparedSuspect) -> str:
     return q_text(suspect.q_value) if suspect.q_value is not None else "no certainty"
 
 
@@ -209,7 +213,7 @@ def why(suspect: ComparedSuspect, *, begins: bool = False) -> str:
     return "; ".join(words)
 
 
-def effect(suspect: ComparedSuspect) -> str:
+def suspect_effect(suspect: ComparedSuspect) -> str:
     if suspect.baseline is None:
         return f"was {unseen(suspect.target)}"
     if suspect.relative_change is None:

@@ -28,10 +28,10 @@ from perf_culprit.say.call_tree_words import (
     begins_to_call,
     bound,
     calls,
-    certainty,
-    change,
-    effect,
-    headline,
+    suspect_certainty,
+    suspect_change,
+    suspect_effect,
+    tree_headline,
     unseen,
     why,
 )
@@ -39,24 +39,24 @@ from perf_culprit.say.certainty_words import UNDECIDED, unproven
 from perf_culprit.say.charts import bar
 from perf_culprit.say.document import (
     NOTHING,
+    BlockText,
     Bullets,
     Column,
-    Commit,
+    ColumnRole,
+    CommitLink,
     Document,
-    Drawn,
+    DocumentNode,
+    DocumentPart,
     Fold,
     Name,
-    Node,
-    Part,
     Picture,
-    Role,
-    Row,
     Shown,
     Strong,
     Table,
+    TableRow,
     Text,
     grid,
-    joined,
+    join_texts,
     paragraph,
     some,
     table,
@@ -64,7 +64,7 @@ from perf_culprit.say.document import (
 )
 from perf_culprit.say.headlines import only_diagnosis
 from perf_culprit.say.inert import Safe, unbroken
-from perf_culprit.say.numbers import amount, counted, percent, quantities
+from perf_culprit.say.numbers import amount, count_of, percent, quantities
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
@@ -74,14 +74,14 @@ SUSPECT_ROWS: Final = 20
 CULPRIT_ROWS: Final = 5
 EXPLAINED: Final = 5
 SERVICE_ROWS: Final = 50
-NAMES: Final = 10
+_NAMES: Final = 10
 NOTES: Final = 10
 PATH_NAMES: Final = 12
 SHOWN_SHARES: Final = 5
 SUBJECT_LIMIT: Final = 80
 NEW_CALLEES: Final = 2
 _SUSPECTS: Final = (
-    Column(name="suspect", role=Role.NAME),
+    Column(name="suspect", role=ColumnRole.NAME),
     Column(name="own time before", right=True),
     Column(name="after", right=True),
     Column(name="change with callees"),
@@ -89,7 +89,7 @@ _SUSPECTS: Final = (
     Column(name="changed by"),
 )
 _MOVED: Final = (
-    Column(name="method", role=Role.NAME),
+    Column(name="method", role=ColumnRole.NAME),
     *(Column(name=name, right=True) for name in ("own time before", "after", "change", "of the whole")),
 )
 _IMPACT: Final = (
@@ -109,7 +109,7 @@ _COSTS: Final = (
 
 
 _PARTS: Final = (
-    Column(name="suspect", role=Role.NAME),
+    Column(name="suspect", role=ColumnRole.NAME),
     Column(name="time with callees", right=True),
     Column(name="score", right=True),
     Column(name="own time", right=True),
@@ -123,7 +123,7 @@ _PARTS: Final = (
 
 def _suspects(
     comparison: TreeComparison, *, most: int, explained: int = EXPLAINED, repository_url: str | None = None
-) -> Iterator[Part]:
+) -> Iterator[DocumentPart]:
     suspects = shown_suspects(comparison)
     if suspects:
         title = Safe("Suspects" if comparison.answer is Answer.SLOWER else "What gained most, without certainty")
@@ -166,47 +166,47 @@ def _moved(comparison: TreeComparison) -> list[_Moved]:
     return sorted(rows, key=lambda one: (-abs(one.share), one.method))
 
 
-def _moved_row(one: _Moved) -> Row:
+def _moved_row(one: _Moved) -> TableRow:
     first, second = (NodeAmount(elapsed=time, self_time=time) if time > 0 else None for time in (one.before, one.after))
     before, after = map(unbroken, amounts(first, second, one.unit, own=True))
     change = percent(one.after / one.before - 1, signed=True) if one.before > 0 and one.after > 0 else ""
-    return Row((Name(one.method), before, after, Safe(change or NOTHING), Safe(percent(one.share, signed=True))))
+    return TableRow((Name(one.method), before, after, Safe(change or NOTHING), Safe(percent(one.share, signed=True))))
 
 
 def _why(comparison: TreeComparison, suspect: ComparedSuspect) -> Text | None:
     callees = begins_to_call(comparison, suspect)[:NEW_CALLEES]
     parts: list[Text] = [Safe(text)] if (text := why(suspect, begins=bool(callees))) else []
     if callees:
-        parts.append(words("begins to call {}", joined(" and ", map(Name, callees))))
-    return words("{}: {}", Name(suspect.method), joined("; ", parts)) if parts else None
+        parts.append(words("begins to call {}", join_texts(" and ", map(Name, callees))))
+    return words("{}: {}", Name(suspect.method), join_texts("; ", parts)) if parts else None
 
 
-def _suspect_row(comparison: TreeComparison, repository_url: str | None, suspect: ComparedSuspect) -> Row:
+def _suspect_row(comparison: TreeComparison, repository_url: str | None, suspect: ComparedSuspect) -> TableRow:
     touched: Text = NOTHING
     if suspect.touched is not None:
         line = "" if suspect.touched.first_line is None else f":{suspect.touched.first_line}"
         touched = Name(f"{suspect.touched.file}{line}", 80)
         if comparison.commit:
-            touched = words("{}, {}", Commit(comparison.commit, repository_url), touched)
+            touched = words("{}, {}", CommitLink(comparison.commit, repository_url), touched)
     before, after = map(unbroken, amounts(suspect.baseline, suspect.target, suspect.unit, own=True))
-    changed = joined(", ", map(unbroken, (change(suspect), certainty(suspect))))
+    changed = join_texts(", ", map(unbroken, (suspect_change(suspect), suspect_certainty(suspect))))
     counted_calls = unbroken(calls(suspect.baseline, suspect.target))
-    return Row((Name(suspect.method), before, after, changed, counted_calls, touched))
+    return TableRow((Name(suspect.method), before, after, changed, counted_calls, touched))
 
 
-def _compared(comparison: TreeComparison) -> Iterator[Part]:
+def _compared(comparison: TreeComparison) -> Iterator[DocumentPart]:
     for heading, names in (
         *_one_sided(comparison),
         ("Services added", comparison.added_services),
         ("Services removed", comparison.removed_services),
     ):
         if names:
-            yield Bullets(items=[*map(Name, names[:NAMES])], total=len(names), title=Safe(heading))
+            yield Bullets(items=[*map(Name, names[:_NAMES])], total=len(names), title=Safe(heading))
     # The table of services to test again has the others.
     impacted = {one.service for one in _to_test(comparison)}
     others = [one for one in comparison.services if one.service not in impacted]
     if others:
-        answers = [words("{}: {}", Name(one.service, 60), _answer(one)) for one in others[:NAMES]]
+        answers = [words("{}: {}", Name(one.service, 60), _answer(one)) for one in others[:_NAMES]]
         yield Bullets(items=answers, total=len(others), title=Safe("What was compared"))
     if notes := [note for note in comparison.notes if note.code is not Caveat.RUN_BY]:
         sentences = [*map(worded, notes[:NOTES])]
@@ -228,7 +228,7 @@ def _one_sided(comparison: TreeComparison) -> Iterator[tuple[str, Sequence[str]]
 
 
 def _answer(one: ServiceComparison) -> Text:
-    return joined("; ", [Safe(answer_words(one)), *map(worded, one.doubts)])
+    return join_texts("; ", [Safe(answer_words(one)), *map(worded, one.doubts)])
 
 
 def _to_test(comparison: TreeComparison) -> tuple[SuspectShare, ...]:
@@ -241,9 +241,9 @@ def _to_test(comparison: TreeComparison) -> tuple[SuspectShare, ...]:
 def _impact(comparison: TreeComparison, *, title: str | None = None) -> Table:
     answers = {one.service: _answer(one) for one in comparison.services}
 
-    def row(one: SuspectShare) -> Row:
-        share = words("{} {}", Drawn(bar(one.share)), Safe(percent(one.share)))
-        return Row((Name(one.service), share, answers.get(one.service, NOTHING)))
+    def row(one: SuspectShare) -> TableRow:
+        share = words("{} {}", BlockText(bar(one.share)), Safe(percent(one.share)))
+        return TableRow((Name(one.service), share, answers.get(one.service, NOTHING)))
 
     heading = None if title is None else Safe(title)
     return table(_IMPACT, _to_test(comparison), row, title=heading, shown=Shown.TABLE, most=SERVICE_ROWS)
@@ -256,7 +256,7 @@ def _path(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
 
     names = suspect.path[-PATH_NAMES:]
     cut = Safe("… → " if len(names) < len(suspect.path) else "")
-    return words("Call path: {}{}", cut, joined(" → ", map(shown, names)))
+    return words("Call path: {}{}", cut, join_texts(" → ", map(shown, names)))
 
 
 # For a terminal, including the parts of the scores.
@@ -265,7 +265,7 @@ def _path(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
 def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
     """Render the comparison without foreign control characters. No line starts with foreign text."""
     suspects = shown_suspects(comparison)
-    nodes: list[Node] = [paragraph(Safe(headline(comparison)))]
+    nodes: list[DocumentNode] = [paragraph(Safe(tree_headline(comparison)))]
     if suspects:
         parts = table(
             _PARTS, suspects, _parts_row, title=Safe("Scores, and shares of the slowdown"), shown=Shown.TABLE, most=top
@@ -279,14 +279,14 @@ def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
     return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="the JSON")
 
 
-def _parts_row(suspect: ComparedSuspect) -> Row:
+def _parts_row(suspect: ComparedSuspect) -> TableRow:
     parts = suspect.parts
     shares = (Safe(percent(share)) for share in (parts.own_time, parts.origin, parts.branch, parts.slowdown))
     touched = "" if suspect.touched is None else suspect.touched.certainty.value.replace("_", " ")
     services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
     whole = Safe(before_to_after(suspect.baseline, suspect.target, suspect.unit, own=False))
     score = Safe(f"{suspect.score:.2f}")
-    return Row((Name(suspect.method), whole, score, *shares, Safe(touched), some(services, SHOWN_SHARES)))
+    return TableRow((Name(suspect.method), whole, score, *shares, Safe(touched), some(services, SHOWN_SHARES)))
 
 
 # For a comment: the likely place first; the picture and the tables are folded.
@@ -310,7 +310,7 @@ def through(report: Report, *, repository_url: str | None) -> Text | None:
         return None
     if diagnosis.answer is Answer.NOT_SLOWER:
         return None
-    commit: Text = Commit(diagnosis.commit, repository_url)
+    commit: Text = CommitLink(diagnosis.commit, repository_url)
     if diagnosis.subject:
         commit = words("{} {}", commit, Name(diagnosis.subject, SUBJECT_LIMIT))
     if diagnosis.author:
@@ -327,7 +327,7 @@ def untraced(report: Report) -> Text | None:
     diagnosis = report.diagnosis
     if diagnosis is None or diagnosis.services:
         return None
-    return words("{} {}", Strong(Safe("The function is not known:")), joined("; ", [*map(worded, diagnosis.notes)]))
+    return words("{} {}", Strong(Safe("The function is not known:")), join_texts("; ", [*map(worded, diagnosis.notes)]))
 
 
 def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
@@ -341,8 +341,8 @@ def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
         doubt = "; its call trees are not certain" if sure else ""
         place = words("Look first at {}{}{}.", Name(suspect.method), Safe(who), Safe(doubt))
         notes = () if report.diagnosis is None else report.diagnosis.notes
-        return joined(" ", [place, *(words("{}.", worded(note)) for note in notes if note.code is Caveat.RUN_BY)])
-    between = Safe(f"{who}{', ' if who else ' '}{effect(suspect)}{sure}")
+        return join_texts(" ", [place, *(words("{}.", worded(note)) for note in notes if note.code is Caveat.RUN_BY)])
+    between = Safe(f"{who}{', ' if who else ' '}{suspect_effect(suspect)}{sure}")
     return Strong(words("{}{}.", Name(suspect.method), between))
 
 
@@ -355,7 +355,7 @@ def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[F
     summary = Safe(f"Why: the call tree, {_found(comparison, suspects)}")
     yield Fold(summary=summary, parts=(*parts, *_compared(comparison)), opened=True)
     if to_test := _to_test(comparison):
-        summary = Safe(f"Impact: {counted(len(to_test), 'service')} to test again")
+        summary = Safe(f"Impact: {count_of(len(to_test), 'service')} to test again")
         yield Fold(summary=summary, parts=(_impact(comparison),), opened=True)
 
 
@@ -369,10 +369,10 @@ def _picture(comparison: TreeComparison) -> Iterator[Picture]:
 
 def _found(comparison: TreeComparison, suspects: Sequence[ComparedSuspect]) -> str:
     if comparison.answer is Answer.SLOWER:
-        return counted(len(suspects), "suspect")
+        return count_of(len(suspects), "suspect")
     if comparison.answer is Answer.NOT_SLOWER:
         return f"no {bound(comparison.services)}"
-    return f"{UNDECIDED}, {counted(len(suspects), 'method')} may be slower" if suspects else UNDECIDED
+    return f"{UNDECIDED}, {count_of(len(suspects), 'method')} may be slower" if suspects else UNDECIDED
 
 
 # For a bisection's answer: the culprit's changes, and the methods that got slower.
@@ -381,7 +381,7 @@ FUNCTIONS: Final = 8
 _COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
 
 
-def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) -> Iterator[Node]:
+def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) -> Iterator[DocumentNode]:
     """Yield the place, the path to it, the methods with their numbers, and the services to test again."""
     if diagnosis.counted:
         yield paragraph(Safe("The change by function, in instructions, compared with its parent:"))
@@ -397,9 +397,9 @@ def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) ->
         ]
         count = len(diagnosis.changed) + diagnosis.more
         rest = Safe(f" and {count - len(places):,} more" if count > len(places) else "")
-        changed = Safe(counted(count, "function"))
-        commit = Commit(diagnosis.commit, repository_url)
-        yield paragraph(words("{} changed {}: {}{}.", commit, changed, joined(", ", places), rest))
+        changed = Safe(count_of(count, "function"))
+        commit = CommitLink(diagnosis.commit, repository_url)
+        yield paragraph(words("{} changed {}: {}{}.", commit, changed, join_texts(", ", places), rest))
 
 
 def _filled(names: Sequence[str], rows: Sequence[tuple[Text, ...]]) -> Table:
@@ -421,10 +421,10 @@ def _counted(method: ComparedSuspect) -> tuple[Text, ...]:
         line = "" if method.touched.first_line is None else f":{method.touched.first_line}"
         remarks.append(words("changed in {}", Name(f"{method.touched.file}{line}")))
     numbers = map(Safe, (before, after, calls(method.baseline, method.target)))
-    return Safe(percent(method.parts.own_time)), Name(method.method, 60), *numbers, joined("; ", remarks)
+    return Safe(percent(method.parts.own_time)), Name(method.method, 60), *numbers, join_texts("; ", remarks)
 
 
-def _slower(comparison: TreeComparison, *, repository_url: str | None) -> Iterator[Node]:
+def _slower(comparison: TreeComparison, *, repository_url: str | None) -> Iterator[DocumentNode]:
     suspects = shown_suspects(comparison)
     if suspects:
         yield paragraph(_first(suspects[0], comparison))
@@ -441,7 +441,9 @@ def _first(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
     """Return a sentence like "`Parser.tokenize` takes 61% longer; this commit changed it.", with its certainty."""
     changed = "; this commit changed it" if suspect.touched is not None else ""
     sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"
-    return words("The likely place: {} {}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(changed + sure))
+    return words(
+        "The likely place: {} {}{}.", Name(suspect.method), Safe(suspect_effect(suspect)), Safe(changed + sure)
+    )
 
 
 # The most costly methods of one revision.
@@ -456,15 +458,15 @@ def costs_folds(report: Report) -> Iterator[Fold]:
     costs = report.costs
     large = tuple(suspect for suspect in costs.suspects if not suspect.tiny) or costs.suspects
 
-    def row(suspect: MethodSuspect) -> Row:
+    def row(suspect: MethodSuspect) -> TableRow:
         (spent,) = quantities((suspect.self_ms,), costs.unit)
         services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
         if more := len(services[_MOST_SERVICES:]):
             services[_MOST_SERVICES:] = [words("{} more", more)]
         numbers = (amount(spent), Safe(f"{suspect.calls:,}"), Safe(f"{suspect.score:.2f}"))
-        return Row((Name(suspect.method), *numbers, joined(", ", services)))
+        return TableRow((Name(suspect.method), *numbers, join_texts(", ", services)))
 
     title = Safe("Only this revision: the methods that cost most, not those that got slower")
     part = replace(table(_COSTS, large[:_METHODS], row, title=title, shown=Shown.TABLE), total=costs.methods)
-    where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
+    where = f"{count_of(costs.methods, 'method')} in {count_of(costs.services, 'service')}"
     yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))

@@ -22,7 +22,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 MOST_POINTS = 16
 FEWEST_POINTS = 3
 FEWEST_CUT: Final = 20  # of fewer samples, one is more than 5%
-PLOT_WIDTH: Final = 56
+_PLOT_WIDTH: Final = 56
 PLOT_HEIGHT: Final = 6
 
 
@@ -77,7 +77,9 @@ def _span(sides: Sequence[Sequence[float]]) -> float:
     return max(side[-1] for side in sides) - min(side[0] for side in sides)
 
 
-def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, width: int, height: int) -> list[str]:
+def plot_series(
+    values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, width: int, height: int
+) -> list[str]:
     """Draw medians of `width` stretches as points, and the levels between `steps` (index, before, after) as lines."""
     columns = min(width, len(values))
     edges = [i * len(values) // columns for i in range(columns + 1)]
@@ -103,7 +105,7 @@ def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, 
 
 def labelled_plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], unit: str) -> list[str]:
     """Draw a plot with its largest and smallest values next to it."""
-    rows = plot(values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
+    rows = plot_series(values, steps, width=_PLOT_WIDTH, height=PLOT_HEIGHT)
     finite = [value for value in values if math.isfinite(value)]
     ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), unit)]
     labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
@@ -118,7 +120,7 @@ def bar(fraction: float) -> str:
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(8)
 
 
-def blocks(share: float, below: float = 0.0, *, width: int, empty: str = "·") -> str:
+def chart_blocks(share: float, below: float = 0.0, *, width: int, empty: str = "·") -> str:
     """Draw a bar of `width` whole characters: `share` of them full, then `below` of them half full."""
     full = round(min(1.0, share) * width)
     return ("█" * full + "░" * min(round(below * width), width - full)).ljust(width, empty)
@@ -194,11 +196,11 @@ def _y(share: float) -> float:
 
 Points: TypeAlias = Sequence[tuple[float, float]]
 
-WIDTH: Final = 460
+_WIDTH: Final = 460
 HEIGHT: Final = 260
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 36, 62
 TICKS: Final = 5
-NAMES: Final = 6
+_NAMES: Final = 6
 TITLE_SIZE: Final = 13.0
 TITLE_ROOM: Final = 700.0  # characters times font size that fit next to LEFT
 FONT: Final = 'font-family="sans-serif" font-size="11"'
@@ -212,7 +214,7 @@ def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: M
         parts += _line([place(point) for point in lines.get(name, ())], colour, dash)
         parts += _rings([place(point) for point in measured.get(name, ())], colour)
         if name:
-            x = LEFT + index * (WIDTH - LEFT) / max(len(lines), 1)
+            x = LEFT + index * (_WIDTH - LEFT) / max(len(lines), 1)
             parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name, limit=24))}</text>')
     return "\n".join([*parts, "</svg>"])
 
@@ -248,18 +250,18 @@ def frame(
     """
     xs = [-0.5, len(names) - 0.5] if names else _ticks([x for x, _ in points], from_zero=False)
     ys = _ticks([y for _, y in points], from_zero=not names)
-    every = -(-len(names) // NAMES) or 1
+    every = -(-len(names) // _NAMES) or 1
     named = {float(i): clean(names[i], limit=12) for i in range(0, len(names), every)}
 
     def place(point: tuple[float, float]) -> tuple[float, float]:
-        x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (WIDTH - LEFT - RIGHT)
+        x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (_WIDTH - LEFT - RIGHT)
         return x, HEIGHT - BOTTOM - (point[1] - ys[0]) / (ys[-1] - ys[0]) * (HEIGHT - TOP - BOTTOM)
 
     size = min(TITLE_SIZE, TITLE_ROOM / max(1, len(clean(title))))
     parts = [
-        f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" {FONT}>',
+        f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {_WIDTH} {HEIGHT}" width="{_WIDTH}" role="img" {FONT}>',
         f"<title>{escape(clean(title))}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+        f'<rect width="{_WIDTH}" height="{HEIGHT}" fill="#fff"/>',
         f'<text x="{LEFT}" y="20" font-size="{size:.3g}">{escape(clean(title))}</text>',
     ]
     for tick, name in (named or {tick: f"{tick:,g}" for tick in xs}).items():
@@ -267,9 +269,9 @@ def frame(
         parts.append(f'<text x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{escape(name)}</text>')
     for tick in ys:
         x, y = place((xs[0], tick))
-        parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#eee"/>')
+        parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{_WIDTH - RIGHT}" y2="{y:.1f}" stroke="#eee"/>')
         parts.append(f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{tick:,g}</text>')
-    middle = (LEFT + WIDTH - RIGHT) / 2
+    middle = (LEFT + _WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{escape(clean(x_name))}</text>')
     return parts, place
 

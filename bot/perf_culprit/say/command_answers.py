@@ -12,12 +12,12 @@ from perf_culprit.say.document import (
     Column,
     Figure,
     Fold,
-    Link,
+    Hyperlink,
     Name,
     Prose,
-    Row,
+    TableRow,
     Text,
-    joined,
+    join_texts,
     paragraph,
     table,
     words,
@@ -28,7 +28,7 @@ from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.sections import split
 
 NEXT_STEP_LIMIT: Final = 500
-ALL: Final = "all"
+_ALL: Final = "all"
 
 # Command line -> its effect; docs/commands.md has the same table.
 HELP: Final = (
@@ -67,7 +67,7 @@ _ONWARDS_IN_PULL_REQUEST: Final = (
 
 
 def help_text() -> str:
-    rows = table(_HELP, HELP, lambda row: Row((Name(row[0], SENTENCE_LIMIT), Safe(row[1]))))
+    rows = table(_HELP, HELP, lambda row: TableRow((Name(row[0], SENTENCE_LIMIT), Safe(row[1]))))
     note = Safe(
         "A command stands alone on the first line of a new comment, by somebody with write permission. "
         'Names with spaces go in quotes: `benchmark="sort large"`.'
@@ -81,7 +81,7 @@ def refusal_text(error: BotError) -> str:
     blocks: list[Text] = [words("**Command rejected:** {}{}", where, Prose(error.message))]
     if error.next_step:
         blocks.append(words("Next: {}", Prose(error.next_step, NEXT_STEP_LIMIT)))
-    return _told(*blocks)
+    return _paragraphs(*blocks)
 
 
 def failure_text(error: BotError, *, run_url: str) -> str:
@@ -89,12 +89,12 @@ def failure_text(error: BotError, *, run_url: str) -> str:
     blocks: list[Text] = [words("**Failed.** {}", Name(error.message, SENTENCE_LIMIT))]
     if error.next_step:
         blocks.append(words("Next: {}", Name(error.next_step, NEXT_STEP_LIMIT)))
-    return _told(*blocks, Link(Safe("The job's log"), run_url))
+    return _paragraphs(*blocks, Hyperlink(Safe("The job's log"), run_url))
 
 
 def no_permission_text(login: str) -> str:
     text = "**Command rejected:** {} does not have write access to this repository."
-    return _told(words(text, Name(login)), Safe("Next: ask somebody who has it to write the command."))
+    return _paragraphs(words(text, Name(login)), Safe("Next: ask somebody who has it to write the command."))
 
 
 def fork_head_text(head: str, *, line: str) -> str:
@@ -105,36 +105,38 @@ def fork_head_text(head: str, *, line: str) -> str:
 
 
 def moved_text(*, named: str, head: str) -> str:
-    return _told(
+    return _paragraphs(
         words("**Command rejected:** The head of this pull request is {}, not {}.", Name(head), Name(named)),
         Safe("Read what has changed since, then name the new head."),
     )
 
 
 def closed_text() -> str:
-    return _told(Safe("**Command rejected:** This pull request is closed."), Safe("Next: reopen it, then ask again."))
+    return _paragraphs(
+        Safe("**Command rejected:** This pull request is closed."), Safe("Next: reopen it, then ask again.")
+    )
 
 
 def measuring_text(request: RequestedRun, benchmarks: Sequence[str]) -> str:
-    what = joined(", ", map(Name, benchmarks)) if benchmarks else Safe("All benchmarks")
+    what = join_texts(", ", map(Name, benchmarks)) if benchmarks else Safe("All benchmarks")
     where = Safe("in the report's comment" if request.is_plain else "here")
     told = words("{} of {} will be measured against {}. The result follows {}.", what, *_ends(request), where)
-    return _told(told)
+    return _paragraphs(told)
 
 
 def measured_text(request: RequestedRun, *, report_url: str | None) -> str:
-    return _told(words("Measured: {} against {}. {}", *_ends(request), Link(Safe("The report"), report_url)))
+    return _paragraphs(words("Measured: {} against {}. {}", *_ends(request), Hyperlink(Safe("The report"), report_url)))
 
 
 def asked_body(request: RequestedRun, report: str) -> str:
     """Return the report of a requested measurement, below a line with the request."""
     told = words("Asked for: {} against {}. The report of the pull request stays as it is.", *_ends(request))
-    return f"{_told(told)}\n{report}"
+    return f"{_paragraphs(told)}\n{report}"
 
 
 def not_measured_text(request: RequestedRun, *, why: str, run_url: str) -> str:
     told = words("**Not measured.** {} against {}: {}.", *_ends(request), Prose(why))
-    return _told(told, Link(Safe("The log of the measurement"), run_url))
+    return _paragraphs(told, Hyperlink(Safe("The log of the measurement"), run_url))
 
 
 def _ends(request: RequestedRun) -> tuple[Text, Text]:
@@ -145,19 +147,23 @@ def _ends(request: RequestedRun) -> tuple[Text, Text]:
 def again_text(*, repeats: str, run_url: str) -> str:
     """Report a repeated measurement. `repeats` are our own words."""
     if repeats == "nothing":
-        return _told(words("{} is still under way; its report will follow.", Link(Safe("The measurement"), run_url)))
-    return _told(
-        words("Measuring again ({}): {}. The report will be updated.", Safe(repeats), Link(Safe("the run"), run_url))
+        return _paragraphs(
+            words("{} is still under way; its report will follow.", Hyperlink(Safe("The measurement"), run_url))
+        )
+    return _paragraphs(
+        words(
+            "Measuring again ({}): {}. The report will be updated.", Safe(repeats), Hyperlink(Safe("the run"), run_url)
+        )
     )
 
 
 def continued_text() -> str:
-    return _told(Safe("The bisection of this thread is under way; its answer above says how far it is."))
+    return _paragraphs(Safe("The bisection of this thread is under way; its answer above says how far it is."))
 
 
 def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_checked: bool) -> str:
     """Report an acceptance. Not `is_checked`: no stored run confirms the benchmarks' names."""
-    names = joined(", ", (Name(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
+    names = join_texts(", ", (Name(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
     blocks: list[Text] = [
         words("**Accepted** at {}: {}.", Name(acceptance.commit[:10]), names),
         words("Reason: {} ({})", Prose(acceptance.reason), Name(acceptance.author)),
@@ -166,7 +172,7 @@ def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_check
     ]
     if benchmarks and not is_checked:
         blocks.append(Safe("No stored run could confirm that name: compare it with the report."))
-    return _told(*blocks)
+    return _paragraphs(*blocks)
 
 
 def ready_lines(report: Report) -> str:
@@ -182,7 +188,7 @@ def ready_lines(report: Report) -> str:
     benchmark = f' benchmark="{key.benchmark}"' if _fits(key.benchmark) else ""
     # Without stored runs, and for counted commands, the benchmark's name alone is not enough.
     metric = f' metric="{key.metric}"' if benchmark and _fits(key.metric) else ""
-    accepted = f'"{key.benchmark}"' if benchmark else ALL
+    accepted = f'"{key.benchmark}"' if benchmark else _ALL
     lines = (Safe(f"/perf-bisect {commit}{benchmark}{metric}"), Safe(f"/perf-accept {commit} {accepted} REASON"))
     summary = Safe("Find the culprit, or accept the new baseline")
     return markdown_text(Fold(summary=summary, parts=(Figure(lines=lines),)))
@@ -198,5 +204,5 @@ def _hash(commit: str) -> Safe:
     return Safe(commit)
 
 
-def _told(*texts: Text) -> str:
+def _paragraphs(*texts: Text) -> str:
     return markdown_text(*map(paragraph, texts))

@@ -29,7 +29,7 @@ def render_markdown(
 
 def render_joint(reports: Sequence[Report], *, options: PageOptions) -> str:
     """Render one comment for all suites, the loudest first. Each keeps its verdict and its folds."""
-    ordered = loudest_first(reports)
+    ordered = by_loudness(reports)
     # Each gets the same room. Up to 20 suites are published; their fixed text is about 2,000 characters each.
     room = (COMMENT_LIMIT_CHARACTERS - len(options.marker)) // len(ordered) - len(_SEPARATOR)
     bare = replace(options, marker="", date="")
@@ -38,7 +38,7 @@ def render_joint(reports: Sequence[Report], *, options: PageOptions) -> str:
     return f"{options.marker}\n{head}\n\n{_SEPARATOR.join(part.strip() for part in parts)}\n"
 
 
-def loudest_first(reports: Sequence[Report]) -> list[Report]:
+def by_loudness(reports: Sequence[Report]) -> list[Report]:
     return sorted(reports, key=lambda report: (not report.failed, list(Conclusion).index(report.conclusion)))
 
 
@@ -55,7 +55,7 @@ def check_title(report: Report) -> str:
 
 def check_texts(reports: Sequence[Report], *, options: PageOptions) -> tuple[str, str]:
     """Return (title, summary): a line about the loudest report, and Markdown within the check run's limit."""
-    loudest = loudest_first(reports)[0]
+    loudest = by_loudness(reports)[0]
     title = check_title(loudest)
     if len(reports) == 1:
         return title, render_markdown(loudest, options=options)

@@ -16,29 +16,29 @@ from perf_culprit.say.certainty_words import PROVEN_WORD, SUSPECTED_WORD
 from perf_culprit.say.charts import strips, without_extremes
 from perf_culprit.say.document import (
     NOTHING,
+    BlockText,
     Bullets,
     Column,
-    Commit,
+    ColumnRole,
+    CommitLink,
     Document,
-    Drawn,
+    DocumentNode,
+    DocumentPart,
     Figure,
     Fold,
     Footer,
     Heading,
-    Link,
+    Hyperlink,
     Name,
-    Node,
     Paragraph,
-    Part,
     Prose,
-    Role,
-    Row,
     Shown,
     Sign,
     Strong,
     Table,
+    TableRow,
     Text,
-    joined,
+    join_texts,
     paragraph,
     some,
     table,
@@ -62,7 +62,7 @@ from perf_culprit.say.finding_tables import (
 from perf_culprit.say.headlines import headline, took, unexplained, untested_words, within
 from perf_culprit.say.inert import Safe, repository_name
 from perf_culprit.say.next_steps import next_step
-from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities
+from perf_culprit.say.numbers import amount, count_of, percent, percent_at_least, quantities
 from perf_culprit.say.reason_text import component, worded
 from perf_culprit.say.render_terminal import render_terminal, terminal
 from perf_culprit.say.sections import UNJUDGED, Sections, by_benchmark, split
@@ -112,7 +112,7 @@ def render_short(report: Report) -> str:
 
 def comparison_document(report: Report, options: PageOptions) -> Document:
     sections = split(report)
-    nodes: list[Node] = [
+    nodes: list[DocumentNode] = [
         *head_line(options),
         _heading(report, sections),
         paragraph(_next_step(report, sections, options)),
@@ -138,7 +138,7 @@ def comparison_document(report: Report, options: PageOptions) -> Document:
         *_judgement(report, sections, options),
         Footer(parts=tuple(_footer(report, options))),
     ]
-    job, file = Link(Safe("job summary"), options.run_url), Link(Name("report.json"), options.report_url)
+    job, file = Hyperlink(Safe("job summary"), options.run_url), Hyperlink(Name("report.json"), options.report_url)
     return Document(nodes=tuple(nodes), more_at=words("the {} or {}", job, file), marker=options.marker)
 
 
@@ -147,9 +147,9 @@ def head_line(options: PageOptions) -> tuple[Footer, ...]:
     url, number = options.repository_url, options.pull_request
     if url is None or not options.date:
         return ()
-    parts: list[Text] = [Link(Prose(repository_name(url)), url)]
+    parts: list[Text] = [Hyperlink(Prose(repository_name(url)), url)]
     if number is not None:
-        parts.append(Link(Safe(f"#{number}"), f"{url}/pull/{number}"))
+        parts.append(Hyperlink(Safe(f"#{number}"), f"{url}/pull/{number}"))
     return (Footer(parts=(*parts, Safe(options.date))),)
 
 
@@ -231,7 +231,7 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         title = Safe("Reason:") if is_reason else Strong(Safe(TITLES[Remark(note.code)]))
         yield paragraph(words("{} {}", title, worded(note)))
     for each in report.predictions:
-        model, told = joined(", scenario ", (Name(each.model), Name(each.scenario))), _told(report, each)
+        model, told = join_texts(", scenario ", (Name(each.model), Name(each.scenario))), _told(report, each)
         yield paragraph(words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(told)))
     if changed := sections.not_comparable:
         names = [_named(one, sections) for one in changed]
@@ -240,7 +240,7 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         benchmarks = {key.benchmark for key in gone}
         metrics = [key for key in report.missing if key.benchmark in benchmarks]
         count = len(metrics if sections.several_metrics else gone)
-        missing = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here:"
+        missing = f"{count_of(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here:"
         names = [metric_name(key, with_metric=sections.several_metrics) for key in gone]
         yield _on_page(words("{} {}", Strong(Safe(missing)), some(names, WARNED_NAMES)))
 
@@ -256,18 +256,18 @@ def _on_page(line: Text) -> Paragraph:
 # Changes other than the code: components of the environment, in words.
 
 _SURROUNDINGS: Final = (
-    Column(name="what", role=Role.NAME),
-    Column(name="before", role=Role.SIDE),
-    Column(name="after", role=Role.SIDE),
+    Column(name="what", role=ColumnRole.NAME),
+    Column(name="before", role=ColumnRole.SIDE),
+    Column(name="after", role=ColumnRole.SIDE),
 )
 
 
 def _surroundings(report: Report) -> Iterator[Fold]:
-    def row(change: EnvironmentChange) -> Row:
-        return Row((Name(component(change.name)), Name(change.before), Name(change.after)))
+    def row(change: EnvironmentChange) -> TableRow:
+        return TableRow((Name(component(change.name)), Name(change.before), Name(change.after)))
 
     if changes := report.environment_changes:
-        summary = Safe(f"Changed besides the code · {counted(len(changes), 'difference')}")
+        summary = Safe(f"Changed besides the code · {count_of(len(changes), 'difference')}")
         yield Fold(summary=summary, parts=(table(_SURROUNDINGS, changes, row),))
 
 
@@ -300,7 +300,7 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
     for word, strip, low, high, out in zip(("before", "after "), drawn, ends[::2], ends[1::2], left_out, strict=True):
         lowest = "" if low == high else f"{low.number} … "
         beyond = f", {percent(out)} beyond" if out else ""
-        yield words("  {} ▕{}▏ {}{}{}", Safe(word), Drawn(strip), Safe(lowest), amount(high), Safe(beyond))
+        yield words("  {} ▕{}▏ {}{}{}", Safe(word), BlockText(strip), Safe(lowest), amount(high), Safe(beyond))
 
 
 # Results of simulating changed model files. They are separate from the measurements, and fail nothing.
@@ -309,7 +309,7 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
 def _told(report: Report, prediction: Prediction) -> str:
     """Summarize the prediction, without foreign text."""
     sections = _predicted(report, prediction)
-    total = counted(sections.total, "output")
+    total = count_of(sections.total, "output")
     worse, better = len(sections.regressions), len(sections.improvements)
     if worse or better:
         return f"{worse:,} of {total} {'gets' if worse == 1 else 'get'} worse, {better:,} better"
@@ -412,7 +412,7 @@ _CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseli
 
 
 def _judgement(report: Report, sections: Sections, options: PageOptions) -> Iterator[Fold]:
-    summary, parts = ["How this was judged"], list[Part]()
+    summary, parts = ["How this was judged"], list[DocumentPart]()
     noted = [
         words("{}: {}", _named(finding, sections), worded(note)) for finding in sections.all for note in finding.notes
     ]
@@ -422,22 +422,22 @@ def _judgement(report: Report, sections: Sections, options: PageOptions) -> Iter
         title = Safe(f"Notes on {sections.noun}s")
         parts.append(Bullets(items=noted, total=len(noted), title=title, shown=Shown.NOT))
     if total := len(notes) + len(noted):
-        summary.append(counted(total, "note"))
+        summary.append(count_of(total, "note"))
     if report.choices:
         parts.append(_choices(report, options))
     if facts := list(_differing_settings(report)):
         parts.append(Bullets(items=facts, total=len(facts), title=Safe("Settings"), shown=Shown.NOT))
     if report.baseline_runs:
-        summary.append(counted(report.baseline_runs, "baseline run"))
+        summary.append(count_of(report.baseline_runs, "baseline run"))
     if parts:
         yield Fold(summary=Safe(" · ".join(summary)), parts=tuple(parts))
 
 
 def _choices(report: Report, options: PageOptions) -> Table:
-    def row(choice: RunChoice) -> Row:
-        name = Commit(choice.commit, options.repository_url) if choice.commit else NOTHING
+    def row(choice: RunChoice) -> TableRow:
+        name = CommitLink(choice.commit, options.repository_url) if choice.commit else NOTHING
         time = Name(choice.time, 40) if choice.time else NOTHING
-        return Row((name, time, Safe("yes" if choice.chosen else "no"), worded(choice.reason)))
+        return TableRow((name, time, Safe("yes" if choice.chosen else "no"), worded(choice.reason)))
 
     return table(_CHOICES, report.choices, row, title=Safe("How the baseline was chosen"), shown=Shown.NOT)
 
@@ -454,12 +454,12 @@ def _differing_settings(report: Report) -> Iterator[Text]:
 def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     settings, components = report.settings, report.environment.components
     ends = list(_ends(report, options))
-    yield words("{}{}", joined(" and ", ends), Safe(f"{', ' if ends else ''}{_source(report)}"))
+    yield words("{}{}", join_texts(" and ", ends), Safe(f"{', ' if ends else ''}{_source(report)}"))
     if cost := took(report.cost):
         in_turn = (worded(note) for note in report.notes if note.code is Remark.SEEN_IN_TURN)
-        yield joined("; ", (Safe(cost), *in_turn))
+        yield join_texts("; ", (Safe(cost), *in_turn))
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
-        yield joined(", ", machine)
+        yield join_texts(", ", machine)
     looks = f", shared by {settings.looks:,} looks" if settings.looks > 1 else ""
     yield Safe(f"{PROVEN_WORD} {percent(settings.proven)}, {SUSPECTED_WORD} {percent(settings.suspected)}{looks}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
@@ -471,20 +471,22 @@ def _origin(options: PageOptions, verb: str) -> Iterator[Text]:
         yield Safe(f"{verb} by the pull request's own code: advice, not proof")
     for word, address in (("run", options.run_url), ("report", options.report_url)):
         if address:
-            yield Link(Safe(word), address)
+            yield Hyperlink(Safe(word), address)
 
 
 def _ends(report: Report, options: PageOptions) -> Iterator[Text]:
     url = options.repository_url
     if report.base_commit and report.base_commit == report.target_commit:
-        yield words("base and head are one commit, {}: what differs is the machine's", Commit(report.base_commit, url))
+        yield words(
+            "base and head are one commit, {}: what differs is the machine's", CommitLink(report.base_commit, url)
+        )
         return
     if report.base_commit:
-        base = words("base {}", Commit(report.base_commit, url))
+        base = words("base {}", CommitLink(report.base_commit, url))
         yield words("{} ({})", base, Name(report.reference)) if report.reference else base
     if report.target_commit:
-        head, merge = words("head {}", Commit(report.target_commit, url)), report.merge_commit
-        yield words("{}, measured as merged into base ({})", head, Commit(merge, url)) if merge else head
+        head, merge = words("head {}", CommitLink(report.target_commit, url)), report.merge_commit
+        yield words("{}, measured as merged into base ({})", head, CommitLink(merge, url)) if merge else head
 
 
 def _source(report: Report) -> str:
@@ -494,6 +496,6 @@ def _source(report: Report) -> str:
         case BaselineSource.PAIRED:
             return "in turn on one machine" if report.cost else "given as pairs"  # only `measure` states its cost
         case BaselineSource.HISTORY:
-            return f"against {counted(report.baseline_runs, 'stored run')}"
+            return f"against {count_of(report.baseline_runs, 'stored run')}"
         case BaselineSource.FILES:
-            return f"against {counted(report.baseline_runs, 'given run')}"
+            return f"against {count_of(report.baseline_runs, 'given run')}"

@@ -28,7 +28,7 @@ from perf_culprit.model.series import (
 from perf_culprit.say.charts import NAMESPACE
 from perf_culprit.say.headlines import is_timed
 from perf_culprit.say.inert import SENTENCE_LIMIT, clean, fill, plain
-from perf_culprit.say.numbers import counted, percent, shown_unit
+from perf_culprit.say.numbers import count_of, percent, shown_unit
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.series_text import lacking_words
 
@@ -92,7 +92,7 @@ def _panel(
         "suite": plain(panel.suite),
         "machine": machine,
         "machineId": identity,
-        "told": f"{_told(panel, changes, len(judged))}{_minutes(panel, commits, numbers)}",
+        "told": f"{_state_sentence(panel, changes, len(judged))}{_minutes(panel, commits, numbers)}",
         "lately": max(len(panel.runs) - LATELY_RUNS, 0),
         "runs": [numbers[run.commit] for run in panel.runs],
         "chunks": kept.chunks,
@@ -104,7 +104,7 @@ def _panel(
     }
 
 
-def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
+def _state_sentence(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
     """Describe the state of the panel in one or two sentences."""
     start = len(panel.runs) - LATELY_RUNS
     last = {one.series: one for one in changes}
@@ -112,8 +112,8 @@ def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
     worse, better = late.count(1), late.count(-1)
     timed = all(is_timed(one.metric) for one in panel.series)
     bad, good = ("slower", "faster") if timed else ("worse", "better")
-    total = counted(len(panel.series), "benchmark")
-    over = f"in the newest {counted(min(len(panel.runs), LATELY_RUNS), 'run')}"
+    total = count_of(len(panel.series), "benchmark")
+    over = f"in the newest {count_of(min(len(panel.runs), LATELY_RUNS), 'run')}"
     if worse or better:
         got = [(count, word) for count, word in ((worse, bad), (better, good)) if count]
         told = f"{got[0][0]:,} of {total} got {got[0][1]}"
@@ -124,9 +124,9 @@ def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
         if unclear == len(panel.series):
             told = f"{total[0].upper()}{total[1:]}: too few runs to find changes."
         elif unclear:
-            told += f" {counted(unclear, 'benchmark')} {'has' if unclear == 1 else 'have'} too few runs."
+            told += f" {count_of(unclear, 'benchmark')} {'has' if unclear == 1 else 'have'} too few runs."
     if judged:
-        told += f" The newest run was judged a regression in {counted(judged, 'benchmark')}."
+        told += f" The newest run was judged a regression in {count_of(judged, 'benchmark')}."
     return told
 
 

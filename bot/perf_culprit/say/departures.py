@@ -7,15 +7,15 @@ from typing import Final
 
 from perf_culprit.model.finding import PROVEN, Finding
 from perf_culprit.model.run import TimeSeries
-from perf_culprit.say.document import Column, Document, Drawn, Name, Row, Shown, table
+from perf_culprit.say.document import BlockText, Column, Document, Name, Shown, TableRow, table
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import lasted
 from perf_culprit.say.render_html import html_of
 
 # A stretch in violation by this number of intervals more than not: chance hardly leaves 10% of them in a row.
 LASTING: Final = 5
-WIDTH: Final = 60
-MOST: Final = 30
+_WIDTH: Final = 60
+_MOST: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ def time_line(findings: Sequence[Finding]) -> Safe:
     left.sort(key=lambda one: one.start_s)
     began = min(series.start_s for _, series in changed if series is not None)
 
-    def row(one: Departure) -> Row:
+    def row(one: Departure) -> TableRow:
         after = one.start_s - began
         when = Safe(f"after {lasted(after)}" if after > 0 else "from the start")
-        return Row((Name(one.finding.key.full_name), Drawn(_bar(one.violated)), when))
+        return TableRow((Name(one.finding.key.full_name), BlockText(_bar(one.violated)), when))
 
     columns = (Column(name="metric"), Column(name="█ outside its limits, over the test"), Column(name="left them"))
     title = Safe("Which left its limits first")
-    return html_of(Document(nodes=(table(columns, left, row, title=title, shown=Shown.TABLE, most=MOST),)))
+    return html_of(Document(nodes=(table(columns, left, row, title=title, shown=Shown.TABLE, most=_MOST),)))
 
 
 def _departure(finding: Finding, series: TimeSeries) -> Departure | None:
@@ -60,7 +60,7 @@ def _departure(finding: Finding, series: TimeSeries) -> Departure | None:
 
 
 def _bar(violated: Sequence[bool]) -> str:
-    cells = min(WIDTH, len(violated))
+    cells = min(_WIDTH, len(violated))
     edges = [number * len(violated) // cells for number in range(cells + 1)]
     parts = [violated[start:end] for start, end in pairwise(edges)]
     return "".join("█" if 2 * sum(part) > len(part) else "·" for part in parts)

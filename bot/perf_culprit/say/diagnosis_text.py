@@ -20,36 +20,36 @@ from perf_culprit.model.call_tree import (
     Window,
 )
 from perf_culprit.say.call_tree_pictures import single_flame_section
-from perf_culprit.say.charts import blocks, labelled_plot, line_chart
+from perf_culprit.say.charts import chart_blocks, labelled_plot, line_chart
 from perf_culprit.say.document import (
+    BlockText,
     Bullets,
     Column,
     Document,
-    Drawn,
+    DocumentNode,
     Figure,
     Name,
-    Node,
     Picture,
-    Row,
     Shown,
     Table,
+    TableRow,
     Text,
     paragraph,
     table,
     words,
 )
 from perf_culprit.say.inert import NO_BREAK, Safe, plain
-from perf_culprit.say.numbers import amount, counted, percent, quantities, significant
+from perf_culprit.say.numbers import amount, count_of, percent, quantities, significant
 from perf_culprit.say.render_html import html_of, page
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
-BAR_WIDTH: Final = 30
+_BAR_WIDTH: Final = 30
 SHOWN_IMPACTS: Final = 40
 SHOWN_SERVICES: Final = 20
 SHOWN_TREES: Final = 5
 SHOWN_SERIES: Final = 5
 _LINE_LIMIT: Final = 160
-FAULTS: Final = {
+_FAULT_SENTENCES: Final = {
     LineFault.NO_MATCH: "not a method execution by the pattern",
     LineFault.TOO_LONG: "longer than a line may be",
     LineFault.ELAPSED: "its time is negative, not a number or too large",
@@ -75,18 +75,18 @@ RECORD_FAULTS: Final = {
 
 def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
     """Render the diagnosis for a terminal, without foreign control characters. No line starts with foreign text."""
-    document = Document(nodes=tuple(_told(diagnosis, top)))
+    document = Document(nodes=tuple(_reading_nodes(diagnosis, top)))
     return render_terminal(document, width=WIDE, colour=False, more_at="the JSON")
 
 
 def diagnosis_page(diagnosis: Diagnosis, *, top: int = 20) -> str:
     """Render the diagnosis as a page, with series as charts and the trees as an interactive flame graph."""
-    body = html_of(Document(nodes=tuple(_told(diagnosis, top, most_trees=len(diagnosis.trees)))))
+    body = html_of(Document(nodes=tuple(_reading_nodes(diagnosis, top, most_trees=len(diagnosis.trees)))))
     flames = single_flame_section(diagnosis.trees, diagnosis.unit)
     return page(Safe(body + flames), title="diagnosis", scripts=["flame.js.j2"])
 
 
-def _told(diagnosis: Diagnosis, top: int, *, most_trees: int = SHOWN_TREES) -> Iterator[Node]:
+def _reading_nodes(diagnosis: Diagnosis, top: int, *, most_trees: int = SHOWN_TREES) -> Iterator[DocumentNode]:
     reading, unit = diagnosis.reading, diagnosis.unit
     shown = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top] or diagnosis.suspects[:top]
     counts = {
@@ -95,12 +95,12 @@ def _told(diagnosis: Diagnosis, top: int, *, most_trees: int = SHOWN_TREES) -> I
         "method": len(diagnosis.suspects),
         "line": reading.lines,
     }
-    calls, *others = (counted(count, noun) for noun, count in counts.items())
+    calls, *others = (count_of(count, noun) for noun, count in counts.items())
     yield paragraph(Safe(f"{calls} of {', '.join(others)}"))
     yield _suspects(shown, unit)
     if more := len(diagnosis.suspects) - len(shown):
         tiny = sum(suspect.tiny for suspect in diagnosis.suspects)
-        limit, hidden = _amount(diagnosis.minimum_self_ms, unit), Safe(counted(more, "more method"))
+        limit, hidden = _amount(diagnosis.minimum_self_ms, unit), Safe(count_of(more, "more method"))
         yield paragraph(words("and {}, {} of them below {} per call of every service", hidden, tiny, limit))
     yield _impacts(shown, title=Safe("Services to test again"))
     if (asked := diagnosis.method) is not None:
@@ -114,7 +114,7 @@ def _told(diagnosis: Diagnosis, top: int, *, most_trees: int = SHOWN_TREES) -> I
     trees = sorted(diagnosis.trees, key=lambda tree: -tree.total_ms)
     yield from (_tree(tree, unit, top) for tree in trees[:most_trees])
     if len(trees) > most_trees:
-        yield paragraph(Safe(f"and {counted(len(trees) - most_trees, 'more call tree')}: see the JSON"))
+        yield paragraph(Safe(f"and {count_of(len(trees) - most_trees, 'more call tree')}: see the JSON"))
     if unused := [*_unused(reading)]:
         yield Bullets(items=unused, total=len(unused), title=Safe("Not used"))
 
@@ -124,11 +124,11 @@ def _columns(*names: str) -> tuple[Column, ...]:
 
 
 def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> Table:
-    def row(suspect: MethodSuspect) -> Row:
+    def row(suspect: MethodSuspect) -> TableRow:
         method = words("{}{}", Name(suspect.method, _LINE_LIMIT), Safe(" (tiny)" if suspect.tiny else ""))
         times = (_amount(time, unit) for time in (suspect.self_ms, suspect.self_ms_per_execution))
         counts = (Safe(f"{count:,}") for count in (suspect.calls, len(suspect.services)))
-        return Row((method, Safe(f"{suspect.score:.4f}"), *times, *counts))
+        return TableRow((method, Safe(f"{suspect.score:.4f}"), *times, *counts))
 
     own = "self time" if unit == "ms" else f"self {plain(unit, limit=20)}"
     columns = _columns("score", own, "per execution", "executions", "services")
@@ -138,11 +138,11 @@ def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> Table:
 def _impacts(suspects: Sequence[MethodSuspect], *, title: Text) -> Table:
     """Draw the services of the suspects as bars, the largest own share first [Z15, figure 4]."""
 
-    def row(pair: tuple[ImpactedService, str]) -> Row:
+    def row(pair: tuple[ImpactedService, str]) -> TableRow:
         impact, method = pair
-        bar = blocks(impact.self_share, impact.children_share, width=BAR_WIDTH)
+        bar = chart_blocks(impact.self_share, impact.children_share, width=_BAR_WIDTH)
         shares = map(Safe, map(percent, (impact.self_share, impact.children_share)))
-        return Row((Name(impact.service, _LINE_LIMIT), Drawn(bar), *shares, Name(method, _LINE_LIMIT)))
+        return TableRow((Name(impact.service, _LINE_LIMIT), BlockText(bar), *shares, Name(method, _LINE_LIMIT)))
 
     bars = Column(name="\u2588 own time, \u2591 what it calls")
     columns = (Column(name="service"), bars, *_columns("own", "calls"), Column(name="suspect"))
@@ -152,9 +152,9 @@ def _impacts(suspects: Sequence[MethodSuspect], *, title: Text) -> Table:
 
 
 def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:
-    def row(one: ServiceStatistics) -> Row:
+    def row(one: ServiceStatistics) -> TableRow:
         times = (_amount(time, unit) for time in (one.mean_ms, one.standard_deviation_ms, one.min_ms, one.max_ms))
-        return Row((Name(one.service, _LINE_LIMIT), Safe(f"{one.calls:,}"), *times, Safe(_throughput(one))))
+        return TableRow((Name(one.service, _LINE_LIMIT), Safe(f"{one.calls:,}"), *times, Safe(_throughput(one))))
 
     numbers = _columns("calls", "mean", "SD", "min", "max", "calls/s")
     return table(
@@ -178,10 +178,10 @@ def _throughput(service: ServiceStatistics) -> str:
 
 
 def _slowest(services: Sequence[ServiceStatistics], top: int) -> Table:
-    def row(pair: tuple[SlowCall, str]) -> Row:
+    def row(pair: tuple[SlowCall, str]) -> TableRow:
         slow, service = pair
         at = "" if slow.time_s is None else f"{datetime.fromtimestamp(slow.time_s, UTC):%H:%M:%S}"
-        return Row((Name(service, _LINE_LIMIT), Name(slow.call, 24), _amount(slow.elapsed_ms, "ms"), Safe(at)))
+        return TableRow((Name(service, _LINE_LIMIT), Name(slow.call, 24), _amount(slow.elapsed_ms, "ms"), Safe(at)))
 
     pairs = [(slow, one.service) for one in services for slow in one.slowest]
     pairs.sort(key=lambda pair: -pair[0].elapsed_ms)
@@ -189,7 +189,7 @@ def _slowest(services: Sequence[ServiceStatistics], top: int) -> Table:
     return table(columns, pairs[:top], row, title=Safe("Slowest calls"), shown=Shown.TABLE)
 
 
-def _series(one: ServiceStatistics, unit: str) -> Iterator[Node]:
+def _series(one: ServiceStatistics, unit: str) -> Iterator[DocumentNode]:
     """Yield response time and throughput by window: block characters for a terminal, charts for a page."""
     if len(one.windows) < 2:
         return
@@ -224,12 +224,12 @@ def _tree(tree: CallTree, unit: str, top: int) -> Table:
         depths.append(0 if node.parent is None else depths[node.parent] + 1)
     total_ms = tree.total_ms
 
-    def row(pair: tuple[CallNode, int]) -> Row:
+    def row(pair: tuple[CallNode, int]) -> TableRow:
         node, depth = pair
         share = Safe(percent(node.elapsed_ms / total_ms))
         times = (_amount(time, unit) for time in (node.elapsed_ms, node.self_ms, node.longest_ms))
         method = words("{}{}", Safe(2 * NO_BREAK * depth), Name(node.method, _LINE_LIMIT))
-        return Row((method, share, *times, Safe(f"{node.calls:,}")))
+        return TableRow((method, share, *times, Safe(f"{node.calls:,}")))
 
     heads = _columns("of the time", "with callees", "own", "longest", "executions")
     merged = f", {tree.calls:,} calls merged" if tree.calls > 1 else ""
@@ -240,17 +240,17 @@ def _tree(tree: CallTree, unit: str, top: int) -> Table:
 
 def _unused(reading: LogReading) -> Iterator[Text]:
     for fault, count in reading.unused.items():
-        yield Safe(f"{counted(count, 'line')}: {FAULTS[fault]}")
+        yield Safe(f"{count_of(count, 'line')}: {_FAULT_SENTENCES[fault]}")
     for example in reading.examples:
         place = Safe(f"line {example.line:,}" if example.line else "seen as")
         yield words("{}: {}", place, Name(example.text, _LINE_LIMIT))
     if count := reading.headless_calls:
-        yield Safe(f"{counted(count, 'call')} without a logged root: in trees, not in statistics")
+        yield Safe(f"{count_of(count, 'call')} without a logged root: in trees, not in statistics")
     if count := reading.rare_paths:
         given_up = "given up for their number; their methods count, without what they call"
-        yield Safe(f"{counted(count, 'rare path')} {given_up}")
+        yield Safe(f"{count_of(count, 'rare path')} {given_up}")
     if count := reading.cut_calls:
-        yield Safe(f"{counted(count, 'call')} too long to be held whole: cut in pieces")
+        yield Safe(f"{count_of(count, 'call')} too long to be held whole: cut in pieces")
     for name in reading.truncated_files:
         yield words("a file ends too early or is damaged: {}", Name(name, _LINE_LIMIT))
 

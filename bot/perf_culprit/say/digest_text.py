@@ -9,22 +9,22 @@ from perf_culprit.model.report import Report
 from perf_culprit.model.run import Cost
 from perf_culprit.say.document import (
     Bullets,
-    Commit,
+    CommitLink,
+    DocumentNode,
     Heading,
-    Link,
+    Hyperlink,
     Name,
-    Node,
     Shown,
     Text,
     Tone,
-    joined,
+    join_texts,
     paragraph,
     words,
 )
 from perf_culprit.say.finding_tables import changed_table, findings_table
 from perf_culprit.say.headlines import headline, took
 from perf_culprit.say.inert import Safe
-from perf_culprit.say.numbers import counted, lasted
+from perf_culprit.say.numbers import count_of, lasted
 from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.sections import split
 
@@ -66,7 +66,7 @@ def digest_body(digest: WeeklyDigest, *, repository_url: str) -> str:
     return markdown_text(*_nodes(digest, repository_url))
 
 
-def _nodes(digest: WeeklyDigest, url: str) -> Iterator[Node]:
+def _nodes(digest: WeeklyDigest, url: str) -> Iterator[DocumentNode]:
     yield from _comparison(digest, url)
     if waiting := list(_waiting(digest, url)):
         yield Bullets(items=waiting[:SHOWN_WAITING], total=len(waiting), title=Safe("Waits for an answer"))
@@ -75,7 +75,7 @@ def _nodes(digest: WeeklyDigest, url: str) -> Iterator[Node]:
     yield paragraph(Safe(_minutes(digest)))
 
 
-def _comparison(digest: WeeklyDigest, url: str) -> Iterator[Node]:
+def _comparison(digest: WeeklyDigest, url: str) -> Iterator[DocumentNode]:
     of_suite = Safe("") if digest.suite == "default" else words(" of {}", Name(digest.suite))
     when = words("Performance{}, {}", of_suite, Safe(_days(digest.monday)))
     if (report := digest.report) is None:
@@ -90,8 +90,8 @@ def _comparison(digest: WeeklyDigest, url: str) -> Iterator[Node]:
     if sections.watched:
         yield findings_table(sections.watched, sections, title=Safe("Worse, and only watched"), shown=Shown.TABLE)
     if report.baseline_runs:
-        head, base = (Commit(str(end), url) for end in (report.target_commit, report.base_commit))
-        runs = Safe(counted(report.baseline_runs, "run"))
+        head, base = (CommitLink(str(end), url) for end in (report.target_commit, report.base_commit))
+        runs = Safe(count_of(report.baseline_runs, "run"))
         yield paragraph(
             words("This compares the newest run, at {}, with {} before the week, up to {}.", head, runs, base)
         )
@@ -99,9 +99,9 @@ def _comparison(digest: WeeklyDigest, url: str) -> Iterator[Node]:
 
 def _waiting(digest: WeeklyDigest, url: str) -> Iterator[Text]:
     for issue in digest.issues:
-        yield words("{}: {}", Link(Safe(f"#{issue.number}"), issue.url), _names(issue.benchmarks))
+        yield words("{}: {}", Hyperlink(Safe(f"#{issue.number}"), issue.url), _names(issue.benchmarks))
     for benchmark, commit in digest.unanswered:
-        yield words("{} got or looks worse since {}", Name(benchmark), Commit(commit, url))
+        yield words("{} got or looks worse since {}", Name(benchmark), CommitLink(commit, url))
     for benchmark, since in digest.searches:
         yield words("{}: its cause has been searched for since {}", Name(benchmark), Safe(f"{since:%-d %B}"))
 
@@ -110,14 +110,14 @@ def _names(benchmarks: tuple[str, ...]) -> Text:
     if not benchmarks:
         return Safe("of benchmarks that the newest run lacks")
     more = len(benchmarks) - SHOWN_NAMES
-    shown = joined(", ", map(Name, benchmarks[:SHOWN_NAMES]))
+    shown = join_texts(", ", map(Name, benchmarks[:SHOWN_NAMES]))
     return shown if more <= 0 else words("{} and {} more", shown, more)
 
 
 def _minutes(digest: WeeklyDigest) -> str:
-    told = f"{counted(digest.runs, 'stored run')} of {counted(digest.commits, 'commit')}"
+    told = f"{count_of(digest.runs, 'stored run')} of {count_of(digest.commits, 'commit')}"
     told += f": {took(digest.cost)}" if digest.cost else ""
-    told += f", and {counted(digest.unknown, 'run')} without a time" if digest.unknown else ""
+    told += f", and {count_of(digest.unknown, 'run')} without a time" if digest.unknown else ""
     if digest.search_seconds:
         told += f". Searches took {lasted(digest.search_seconds, 'runner ')}"
     return f"{told}. What pull requests took is not stored."

@@ -31,7 +31,7 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class CommitLink:
     """A shortened commit. A page links it to the repository if that is known."""
 
     name: str
@@ -39,7 +39,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Hyperlink:
     """A link. A terminal shows only its text."""
 
     text: "Text"
@@ -57,7 +57,7 @@ class Emphasis:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class BlockText:
     """Our own block characters, which need a fixed-width font."""
 
     text: str
@@ -86,13 +86,13 @@ class Toned:
     tone: "Tone"
 
 
-Span: TypeAlias = Safe | Name | Prose | Commit | Link | Strong | Emphasis | Drawn | Sign | Address | Toned
+Span: TypeAlias = Safe | Name | Prose | CommitLink | Hyperlink | Strong | Emphasis | BlockText | Sign | Address | Toned
 Text: TypeAlias = Span | tuple[Span, ...]
 
 NOTHING: Final = Safe("\N{EN DASH}")
 
 
-def spans(text: Text) -> tuple[Span, ...]:
+def as_spans(text: Text) -> tuple[Span, ...]:
     return text if isinstance(text, tuple) else (text,)
 
 
@@ -108,7 +108,7 @@ def words(template: str, *values: Text | int) -> tuple[Span, ...]:
     return tuple(result)
 
 
-def joined(separator: str, texts: Iterable[Text]) -> tuple[Span, ...]:
+def join_texts(separator: str, texts: Iterable[Text]) -> tuple[Span, ...]:
     result: list[Span] = []
     for text in texts:
         result += [Safe(separator)] if result and separator else []
@@ -119,13 +119,13 @@ def joined(separator: str, texts: Iterable[Text]) -> tuple[Span, ...]:
 def some(texts: Sequence[Text], most: int) -> tuple[Span, ...]:
     """Join the first texts by commas, and add "and 3 more" if some are left."""
     more = len(texts) - most
-    return words("{} and {} more", joined(", ", texts[:most]), more) if more > 0 else joined(", ", texts)
+    return words("{} and {} more", join_texts(", ", texts[:most]), more) if more > 0 else join_texts(", ", texts)
 
 
 def _checked(text: Text) -> tuple[Span, ...]:
-    if any(isinstance(span, str) and not isinstance(span, Safe) for span in spans(text)):
+    if any(isinstance(span, str) and not isinstance(span, Safe) for span in as_spans(text)):
         raise TypeError(f"foreign text must be a span: {text!r}")
-    return spans(text)
+    return as_spans(text)
 
 
 # Nodes of a document.
@@ -150,7 +150,7 @@ class Shown(Enum):
     NOT = "not"
 
 
-class Role(Enum):
+class ColumnRole(Enum):
     """A column's role in a terminal's list: `- name (side → side, figure): words`."""
 
     NAME = "name"
@@ -169,7 +169,7 @@ class Column:
     """
 
     name: str
-    role: Role = Role.ASIDE
+    role: ColumnRole = ColumnRole.ASIDE
     right: bool = False
     joins: bool = False
     spare: bool = False
@@ -180,12 +180,12 @@ class Column:
     @property
     def head(self) -> "Text":
         if self.page:
-            return Link(Safe(self.name), self.page)
+            return Hyperlink(Safe(self.name), self.page)
         return words("{} {}", Name(self.of), Safe(self.name)) if self.of else Safe(self.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     cells: tuple[Text, ...]
     tone: Tone = Tone.PLAIN
 
@@ -195,7 +195,7 @@ class Table:
     """`first(n)` makes the first rows of `total`."""
 
     columns: tuple[Column, ...]
-    first: Callable[[int], Iterable[Row]]
+    first: Callable[[int], Iterable[TableRow]]
     total: int
     title: Text | None = None
     shown: Shown = Shown.LIST
@@ -258,7 +258,7 @@ class Footer:
     parts: tuple[Text, ...]
 
 
-Part: TypeAlias = Table | Bullets | Paragraph | Figure | Picture
+DocumentPart: TypeAlias = Table | Bullets | Paragraph | Figure | Picture
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -269,29 +269,29 @@ class Fold:
     """
 
     summary: Safe
-    parts: tuple[Part, ...]
+    parts: tuple[DocumentPart, ...]
     opened: bool = False
 
 
-Node: TypeAlias = Heading | Part | Fold | Footer
+DocumentNode: TypeAlias = Heading | DocumentPart | Fold | Footer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
     """`more_at`: where the omitted rows are."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[DocumentNode, ...]
     more_at: Text | None = None
     marker: str = ""
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 def table(
     columns: tuple[Column, ...],
-    entries: Sequence[T],
-    row: Callable[[T], Row],
+    entries: Sequence[_T],
+    row: Callable[[_T], TableRow],
     *,
     title: Text | None = None,
     shown: Shown = Shown.LIST,
@@ -310,7 +310,7 @@ def table(
 def grid(columns: Iterable[str | Column], rows: Sequence[tuple[Text, ...]], title: Text | None = None) -> Table:
     """Make a table of finished cells."""
     made = tuple(Column(name=each) if isinstance(each, str) else each for each in columns)
-    return table(made, rows, Row, title=title, shown=Shown.TABLE)
+    return table(made, rows, TableRow, title=title, shown=Shown.TABLE)
 
 
 def paragraph(*lines: Text) -> Paragraph:

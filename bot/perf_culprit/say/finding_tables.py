@@ -30,36 +30,36 @@ from perf_culprit.say.certainty_words import PROVEN_WORD, SUSPECTED_WORD, UNDECI
 from perf_culprit.say.charts import sparkline
 from perf_culprit.say.document import (
     NOTHING,
+    BlockText,
     Column,
-    Commit,
+    ColumnRole,
+    CommitLink,
     Document,
-    Drawn,
     Emphasis,
     Heading,
     Name,
     Prose,
-    Role,
-    Row,
     Shown,
     Sign,
     Strong,
     Table,
+    TableRow,
     Text,
     Tone,
-    joined,
+    join_texts,
     paragraph,
     table,
     words,
 )
 from perf_culprit.say.headlines import MANIFOLD, comparison, is_better
 from perf_culprit.say.inert import NO_BREAK, SENTENCE_LIMIT, Safe, unbroken
-from perf_culprit.say.numbers import counted
+from perf_culprit.say.numbers import count_of
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.sections import (
     BY_COUNTER,
     Sections,
     crossing,
-    is_out_of_control,
+    leaves_limits,
     left_what,
 )
 
@@ -84,16 +84,16 @@ def metric_name(key: MetricKey, *, with_metric: bool) -> Text:
 
 
 def accepted_by(accepted: Accepted | Acceptance, *, repository_url: str | None) -> Text:
-    commit = Commit(accepted.commit, repository_url)
+    commit = CommitLink(accepted.commit, repository_url)
     return words("by {} at {}: {}", Name(accepted.author, 60), commit, Prose(accepted.reason))
 
 
 _GAIN: Final = re.compile(r"\bbecause\s+(.+)", re.IGNORECASE)
 _TRADE: Final = (
-    Column(name="accepted", role=Role.NAME),
-    Column(name="cost", role=Role.WORDS),
-    Column(name="gained", role=Role.WORDS),
-    Column(name="why", role=Role.WORDS),
+    Column(name="accepted", role=ColumnRole.NAME),
+    Column(name="cost", role=ColumnRole.WORDS),
+    Column(name="gained", role=ColumnRole.WORDS),
+    Column(name="why", role=ColumnRole.WORDS),
 )
 
 
@@ -106,13 +106,13 @@ def gain_words(entry: Acceptance) -> str:
 def accepted_document(entries: Sequence[Acceptance]) -> Document:
     """Show each trade with its cost and its gain."""
 
-    def row(entry: Acceptance) -> Row:
+    def row(entry: Acceptance) -> TableRow:
         name = Name(entry.benchmark) if entry.benchmark else Safe("all that got worse")
         told = gain_words(entry)
         gained = [*([Prose(told, SENTENCE_LIMIT)] if told else []), *_traded(entry, is_better=True)]
-        cost, gain = (joined(", ", side) if side else NOTHING for side in (_traded(entry, is_better=False), gained))
+        cost, gain = (join_texts(", ", side) if side else NOTHING for side in (_traded(entry, is_better=False), gained))
         why = _GAIN.sub("", entry.reason).strip() or entry.reason
-        return Row((name, cost, gain, accepted_by(structs.replace(entry, reason=why), repository_url=None)))
+        return TableRow((name, cost, gain, accepted_by(structs.replace(entry, reason=why), repository_url=None)))
 
     if not entries:
         return Document(nodes=(paragraph(Safe("Nothing was accepted.")),))
@@ -140,23 +140,24 @@ def _sides(one: TradedChange) -> Text:
 
 
 _VERIFIED: Final = (
-    Column(name="metric", role=Role.NAME),
+    Column(name="metric", role=ColumnRole.NAME),
     Column(name="culprit", right=True),
     Column(name="left of it", right=True),
-    Column(name="answer", role=Role.WORDS),
+    Column(name="answer", role=ColumnRole.WORDS),
 )
 
 
 def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: str) -> Document:
     """Show each metric's change by the culprit, the rest of it with the fix, and our own word for the answer."""
 
-    def row(entry: tuple[Finding, Finding, str]) -> Row:
+    def row(entry: tuple[Finding, Finding, str]) -> TableRow:
         culprit, left, told = entry
         changes = (words("{} {}", Safe(number), Safe(bounds)) for number, bounds in map(change_text, (culprit, left)))
-        return Row((metric_name(culprit.key, with_metric=True), *changes, Safe(told)))
+        return TableRow((metric_name(culprit.key, with_metric=True), *changes, Safe(told)))
 
     heading = Heading(
-        text=Safe(f"{answer.capitalize()}: {counted(len(rows), 'metric')} that the culprit made worse"), tone=Tone.PLAIN
+        text=Safe(f"{answer.capitalize()}: {count_of(len(rows), 'metric')} that the culprit made worse"),
+        tone=Tone.PLAIN,
     )
     return Document(nodes=(heading, table(_VERIFIED, rows, row, shown=Shown.TABLE)))
 
@@ -164,7 +165,7 @@ def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: s
 def _levels(evidence: Evidence) -> Text:
     """Return both sides on one line, in one unit that stands once."""
     if evidence.baseline is None or evidence.target is None:
-        return joined(" → ", before_and_after(evidence))
+        return join_texts(" → ", before_and_after(evidence))
     before, after = numbers.quantities((evidence.baseline.value, evidence.target.value), evidence.metric.unit)
     return words(f"{{}}{NO_BREAK}→{NO_BREAK}{{}}", Safe(before.number), numbers.amount(after))
 
@@ -214,9 +215,9 @@ def certainty_text(finding: Finding) -> str:
         votes = finding.rules.votes
         flagged = sum(vote.flagged for vote in votes)
         violated = numbers.percent(finding.excess.time_in_violation)
-        return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
+        return f"{flagged} of {count_of(len(votes), 'model')} broken, in {violated} of the time"
     if finding.is_by_sample and finding.p_value is not None and finding.baseline and finding.target:
-        counts = f"{counted(finding.target.count, 'sample')} against {finding.baseline.count:,}"
+        counts = f"{count_of(finding.target.count, 'sample')} against {finding.baseline.count:,}"
         return f"published test, p {numbers.significant(finding.p_value)}, {counts}"
     return _rate_text(finding)
 
@@ -233,16 +234,16 @@ def _rate_text(finding: Finding) -> str:
 
 def _backing(evidence: Evidence) -> str:
     if evidence.precision.rounds is not None:
-        return counted(evidence.precision.rounds, "round")
+        return count_of(evidence.precision.rounds, "round")
     baseline, target = evidence.baseline, evidence.target
     if baseline is None or target is None:
         return "runs unknown"
-    return f"{counted(target.runs, 'run')} against {baseline.runs:,}"
+    return f"{count_of(target.runs, 'run')} against {baseline.runs:,}"
 
 
 def _figures(finding: Finding) -> Text:
     """Return the certainty and its basis, each on one line."""
-    return joined(", ", map(unbroken, certainty_text(finding).split(", ")))
+    return join_texts(", ", map(unbroken, certainty_text(finding).split(", ")))
 
 
 def _dot(finding: Finding) -> Text:
@@ -267,25 +268,25 @@ def _certainty(finding: Finding) -> Text:
 
 def _trend(finding: Finding) -> Text:
     line = sparkline(finding.series)
-    return Drawn(line) if line else Safe("")
+    return BlockText(line) if line else Safe("")
 
 
 # Tables of findings. All have before, after and change.
 
 _CHANGE: Final = (
-    Column(name="before", role=Role.SIDE, right=True),
-    Column(name="after", role=Role.SIDE, right=True),
-    Column(name="change", role=Role.FIGURE, right=True),
+    Column(name="before", role=ColumnRole.SIDE, right=True),
+    Column(name="after", role=ColumnRole.SIDE, right=True),
+    Column(name="change", role=ColumnRole.FIGURE, right=True),
     Column(name="interval", joins=True, spare=True),
 )
 TREND: Final = Column(name="trend", joins=True, spare=True)
-_NAMED: Final = (Column(name="benchmark", role=Role.NAME), *_CHANGE)
+_NAMED: Final = (Column(name="benchmark", role=ColumnRole.NAME), *_CHANGE)
 _GLOSSARY: Final = "https://github.com/perf-culprit/perf-culprit/blob/main/docs/glossary.md"
 _CERTAINTY: Final = Column(name="certainty", page=f"{_GLOSSARY}#certainty")
 _RATE: Final = Column(name="rate", spare=True, on_page=False)
 # A further column of a table, and the function that makes its cells.
 Further = tuple[Column, Callable[[Finding], Text]]
-WHY: Final[Further] = (Column(name="why", role=Role.WORDS), lambda finding: worded(finding.reason))
+WHY: Final[Further] = (Column(name="why", role=ColumnRole.WORDS), lambda finding: worded(finding.reason))
 
 
 def change_cells(evidence: Evidence) -> tuple[Text, ...]:
@@ -309,7 +310,7 @@ def changed_cells(name: Text, finding: Finding) -> tuple[Text, ...]:
 
 
 _GROUPS: Final = (
-    Column(name="group", role=Role.NAME),
+    Column(name="group", role=ColumnRole.NAME),
     Column(name="geometric mean of the changes", right=True),
     Column(name="benchmarks", right=True),
 )
@@ -353,14 +354,14 @@ def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Te
     if is_shared := is_short and len(metrics) == 1:
         shared.append(Prose(rows[0].key.metric, METRIC_LIMIT))
 
-    def row(finding: Finding) -> Row:
+    def row(finding: Finding) -> TableRow:
         key = finding.key
         short = MetricKey(key.benchmark[len(place) :], key.metric)
         name = metric_name(short, with_metric=bool(metrics) and not is_shared)
-        return Row(changed_cells(name, finding)[:kept], TONES[finding.verdict])
+        return TableRow(changed_cells(name, finding)[:kept], TONES[finding.verdict])
 
     if shared:
-        title = words("All rows: {}", joined(", ", shared))
+        title = words("All rows: {}", join_texts(", ", shared))
     return table(columns[:kept], rows, row, title=title, shown=Shown.TABLE)
 
 
@@ -384,19 +385,19 @@ def _shared_place(names: Sequence[str]) -> str:
 def groups_table(groups: Sequence[GroupMean]) -> Table:
     """Show the mean changes of the configuration's groups."""
 
-    def row(group: GroupMean) -> Row:
+    def row(group: GroupMean) -> TableRow:
         interval = group.confidence_interval
         bounds = "" if interval is None else f" {numbers.percent_interval(interval.low, interval.high)}"
         of = f"{group.count:,}" if group.count == group.total else f"{group.count:,} of {group.total:,}"
         name = words("{} · {}", Name(group.name), Prose(group.metric, METRIC_LIMIT))
         change = words("{}{}", Strong(Safe(numbers.percent(group.change, signed=True))), Safe(bounds))
-        return Row((name, change, Safe(of)))
+        return TableRow((name, change, Safe(of)))
 
     return table(_GROUPS, groups, row, shown=Shown.TABLE)
 
 
 _BUDGETS: Final = (
-    Column(name="metric", role=Role.NAME),
+    Column(name="metric", role=ColumnRole.NAME),
     *(Column(name=name, right=True) for name in ("value", "budget")),
     *(Column(name=name) for name in ("result", "because")),
 )
@@ -405,12 +406,12 @@ _BUDGETS: Final = (
 def budgets_table(checks: Sequence[BudgetCheck]) -> Table:
     """Show the configured limits that are exceeded, or that lie within the run's noise."""
 
-    def row(check: BudgetCheck) -> Row:
+    def row(check: BudgetCheck) -> TableRow:
         value, low, high, limit = numbers.quantities((check.value, check.low, check.high, check.limit), check.unit)
         is_over = check.state is BudgetState.OVER
         state = "exceeded" if is_over else f"not sure: {low.number} to {high.number}"
         cells = (numbers.amount(value), numbers.amount(limit), Strong(Safe(state)), Prose(check.because))
-        return Row((metric_name(MetricKey(check.benchmark, check.metric), with_metric=True), *cells))
+        return TableRow((metric_name(MetricKey(check.benchmark, check.metric), with_metric=True), *cells))
 
     return table(_BUDGETS, checks, row, shown=Shown.TABLE)
 
@@ -424,10 +425,10 @@ def findings_table(
 ) -> Table:
     has_times = any(one.key in sections.beside for one in findings)
 
-    def row(finding: Finding) -> Row:
+    def row(finding: Finding) -> TableRow:
         name = metric_name(finding.key, with_metric=sections.several_metrics or has_times)
         cells = (name, *change_cells(finding), *(cell(finding) for _, cell in more))
-        return Row(cells, TONES[finding.verdict])
+        return TableRow(cells, TONES[finding.verdict])
 
     return table((*_NAMED, *(column for column, _ in more)), findings, row, title=title, shown=shown)
 
@@ -443,7 +444,7 @@ def _visible_from(finding: Finding) -> Text:
 
 
 CERTAIN: Final[Further] = (Column(name="certainty"), _figures)
-ACCEPTED: Final[Further] = (Column(name="accepted", role=Role.WORDS), _accepted)
+ACCEPTED: Final[Further] = (Column(name="accepted", role=ColumnRole.WORDS), _accepted)
 SEEN: Final[Further] = (Column(name=WOULD_SUSPECT, right=True), _visible_from)
 
 
@@ -452,17 +453,17 @@ SEEN: Final[Further] = (Column(name=WOULD_SUSPECT, right=True), _visible_from)
 # They are not findings, but they are shown: they may help in the search for a cause.
 
 _OUTSIDE: Final = (
-    Column(name="counter", role=Role.NAME),
+    Column(name="counter", role=ColumnRole.NAME),
     Column(name="outside", right=True),
     Column(name="limit", right=True),
     *_CHANGE,
-    Column(name="why not called", role=Role.WORDS),
+    Column(name="why not called", role=ColumnRole.WORDS),
 )
 
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
     """Return the findings in the order of their violation relative to its limit."""
-    findings = (entry for entry in sections.quiet if is_out_of_control(entry))
+    findings = (entry for entry in sections.quiet if leaves_limits(entry))
     return tuple(sorted(findings, key=lambda finding: (-finding.violation, finding.key)))
 
 
@@ -471,14 +472,14 @@ def outside_title(sections: Sections, count: int) -> str:
     charted = sum(finding.scale in BY_COUNTER for finding in sections.all)
     its, was = ("its", "was") if count == 1 else ("their", "were")
     return (
-        f"{count:,} of {counted(charted, sections.noun)} {left_what(not_called(sections), its)}, but {was} not called"
+        f"{count:,} of {count_of(charted, sections.noun)} {left_what(not_called(sections), its)}, but {was} not called"
     )
 
 
 def outside_table(sections: Sections) -> Table:
-    def row(finding: Finding) -> Row:
+    def row(finding: Finding) -> TableRow:
         shares = (Safe(numbers.percent(share or 0.0)) for share in (finding.score, finding.threshold))
         name = metric_name(finding.key, with_metric=sections.several_metrics)
-        return Row((name, *shares, *change_cells(finding), worded(finding.reason)))
+        return TableRow((name, *shares, *change_cells(finding), worded(finding.reason)))
 
     return table(_OUTSIDE, not_called(sections), row)

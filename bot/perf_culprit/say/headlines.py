@@ -13,7 +13,16 @@ from perf_culprit.model.report import Answer, BudgetState, Conclusion, Report
 from perf_culprit.model.run import Cost, Direction, Metric, MetricKey
 from perf_culprit.say.certainty_words import UNDECIDED, WOULD_SUSPECT, looks, unproven
 from perf_culprit.say.document import Tone
-from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, lasted, percent, percent_at_least, significant
+from perf_culprit.say.numbers import (
+    count_of,
+    is_bytes,
+    is_rate_unit,
+    is_time,
+    lasted,
+    percent,
+    percent_at_least,
+    significant,
+)
 from perf_culprit.say.sections import Sections, by_benchmark, left_what
 
 
@@ -21,7 +30,7 @@ def took(cost: Cost | None) -> str:
     """Describe the cost of measuring. Empty if it is unknown."""
     if not cost:
         return ""
-    return counted(cost.executions, "execution") + (f" in {lasted(cost.seconds, 'runner ')}" if cost.seconds else "")
+    return count_of(cost.executions, "execution") + (f" in {lasted(cost.seconds, 'runner ')}" if cost.seconds else "")
 
 
 def share(count: int, sections: Sections, *, all_of: str = "all ") -> str:
@@ -32,8 +41,8 @@ def _share(count: int, total: int, noun: str, *, all_of: str = "all ") -> str:
     if count == total == 2 and all_of:
         return f"both {noun}s"
     if count == total:
-        return f"{all_of if count > 1 else ''}{counted(count, noun)}"
-    return f"{count:,} of {counted(total, noun)}"
+        return f"{all_of if count > 1 else ''}{count_of(count, noun)}"
+    return f"{count:,} of {count_of(total, noun)}"
 
 
 def word(findings: tuple[Finding, ...], *, better: bool) -> str:
@@ -52,7 +61,7 @@ def quantity(finding: Finding) -> str:
         return TIMES
     if is_bytes(finding.metric.unit):
         return "memory"
-    if is_rate(finding.metric.unit):
+    if is_rate_unit(finding.metric.unit):
         return "throughput"
     sides = (finding.baseline, finding.target)
     # Their means have fractions only by rounding.
@@ -112,7 +121,7 @@ def headline(report: Report, sections: Sections) -> Headline:
         return told
     count = len(report.budgets)
     return Headline(
-        "🔴", f"{over:,} of {counted(count, 'budget')} exceeded; {told.text[0].lower()}{told.text[1:]}", Tone.WORSE
+        "🔴", f"{over:,} of {count_of(count, 'budget')} exceeded; {told.text[0].lower()}{told.text[1:]}", Tone.WORSE
     )
 
 
@@ -126,7 +135,7 @@ def _lost_first(report: Report, told: Headline) -> Headline:
     """Begin the headline with what failed. It is never green."""
     named = [one for one in report.lost if one.benchmark]
     how = "skipped" if all(one.kind is Loss.SKIPPED for one in named) else "failed"
-    first = f"{counted(len(named), 'benchmark')} {how}" if named else f"The {report.lost[0].side} failed"
+    first = f"{count_of(len(named), 'benchmark')} {how}" if named else f"The {report.lost[0].side} failed"
     text = f"{first}; {told.text[0].lower()}{told.text[1:]}"
     is_fine = told.tone in (Tone.FINE, Tone.BETTER, Tone.PLAIN)
     return Headline("⚠️", text, Tone.UNSURE) if is_fine else replace(told, text=text)
@@ -210,7 +219,7 @@ def _words(metric: Metric) -> tuple[str, str, str, str] | None:
         return "takes", "longer", "less time", "as long"
     if metric.direction is Direction.LOWER_IS_BETTER and is_bytes(metric.unit):
         return "needs", "more", "less", "as much"
-    if metric.direction is Direction.HIGHER_IS_BETTER and is_rate(metric.unit):
+    if metric.direction is Direction.HIGHER_IS_BETTER and is_rate_unit(metric.unit):
         return "does", "more per second", "less per second", "as much per second"
     return None
 
@@ -419,7 +428,7 @@ def no_change(sections: Sections) -> str:
         *_untestable(sections),
         *_constant(sections),
     ]
-    return "; ".join(parts) or f"No change seen in {counted(sections.total, sections.noun)}"
+    return "; ".join(parts) or f"No change seen in {count_of(sections.total, sections.noun)}"
 
 
 def _quiet(sections: Sections) -> Iterator[str]:
@@ -438,7 +447,7 @@ def _quiet(sections: Sections) -> Iterator[str]:
 def _constant(sections: Sections) -> Iterator[str]:
     """Count the constants separately: their equality tells nothing about what noise hides in other metrics."""
     if count := len(sections.constants):
-        yield f"{counted(count, 'other metric' if sections.varying.all else sections.noun)} exactly equal"
+        yield f"{count_of(count, 'other metric' if sections.varying.all else sections.noun)} exactly equal"
 
 
 def within(sections: Sections) -> str:

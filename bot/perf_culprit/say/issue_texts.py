@@ -9,20 +9,20 @@ from perf_culprit.model.dispatch import AlarmedMetric, CheckAnswer
 from perf_culprit.model.finding import Acceptance, Accepted, Finding
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Cost
-from perf_culprit.say.bisection_answer import bisection_nodes, headline
+from perf_culprit.say.bisection_answer import answer_headline, bisection_nodes
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.document import (
     Bullets,
     Column,
-    Commit,
+    CommitLink,
+    DocumentNode,
     Figure,
-    Link,
+    Hyperlink,
     Name,
-    Node,
     Prose,
-    Row,
     Strong,
     Table,
+    TableRow,
     Text,
     paragraph,
     table,
@@ -31,7 +31,7 @@ from perf_culprit.say.document import (
 from perf_culprit.say.finding_tables import METRIC_LIMIT, accepted_by, changed_cells, changed_columns, metric_name
 from perf_culprit.say.headlines import took
 from perf_culprit.say.inert import Safe, clean
-from perf_culprit.say.numbers import amount, counted, percent, quantities
+from perf_culprit.say.numbers import amount, count_of, percent, quantities
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.render_markdown import markdown, markdown_text
 
@@ -44,7 +44,7 @@ TITLE_NAME_LIMIT: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CommitRange:
+class SuspectRange:
     """`good`: the commit of the newest good run. `bad`: the judged commit.
 
     `subjects` are the commits' subjects, newest first. Empty if the checkout lacks them.
@@ -78,17 +78,17 @@ def joint_title(count: int) -> str:
 
 
 def reference_title(count: int, reference: str) -> str:
-    return f"Slower or larger than {clean(reference, limit=TITLE_NAME_LIMIT)}: {counted(count, 'benchmark')}"
+    return f"Slower or larger than {clean(reference, limit=TITLE_NAME_LIMIT)}: {count_of(count, 'benchmark')}"
 
 
 def reference_body(
-    findings: Sequence[Sequence[Finding]], reference: str, *, commits: CommitRange, options: IssueOptions
+    findings: Sequence[Sequence[Finding]], reference: str, *, commits: SuspectRange, options: IssueOptions
 ) -> str:
     """Report the total change since a release, made by commits that were each too small to be called."""
-    where = Commit(commits.bad, options.repository_url)
+    where = CommitLink(commits.bad, options.repository_url)
     opening = words(
         "{} worse at {} than at {}. Perhaps no single commit is the cause: small steps add up.",
-        Safe(f"{counted(len(findings), 'benchmark')} {'is' if len(findings) == 1 else 'are'}"),
+        Safe(f"{count_of(len(findings), 'benchmark')} {'is' if len(findings) == 1 else 'are'}"),
         where,
         Name(reference),
     )
@@ -96,7 +96,7 @@ def reference_body(
         "This issue closes when none of these benchmarks is worse than in the release, or the change is accepted."
     )
     name = findings[0][0].key.benchmark
-    nodes: list[Node] = [paragraph(opening), _many(findings), _commands(name, commits), paragraph(closing)]
+    nodes: list[DocumentNode] = [paragraph(opening), _many(findings), _commands(name, commits), paragraph(closing)]
     return _issue_text(nodes, ".", options=options)
 
 
@@ -106,13 +106,13 @@ def uncompared_line(release: str) -> str:
     return markdown(words("{} {}", Name(release, TITLE_NAME_LIMIT), Safe(why)))
 
 
-def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: IssueOptions) -> str:
+def issue_body(findings: Sequence[Finding], *, commits: SuspectRange, options: IssueOptions) -> str:
     """Report one benchmark, with all its metrics that got worse."""
     name = findings[0].key.benchmark
-    where = Commit(commits.bad, options.repository_url)
+    where = CommitLink(commits.bad, options.repository_url)
 
-    def row(finding: Finding) -> Row:
-        return Row(changed_cells(Prose(finding.key.metric, METRIC_LIMIT), finding))
+    def row(finding: Finding) -> TableRow:
+        return TableRow(changed_cells(Prose(finding.key.metric, METRIC_LIMIT), finding))
 
     return _body(
         words("{} got worse on the default branch at {}.", Name(name), where),
@@ -123,9 +123,9 @@ def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: Is
     )
 
 
-def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, options: IssueOptions) -> str:
+def joint_body(findings: Sequence[Sequence[Finding]], *, commits: SuspectRange, options: IssueOptions) -> str:
     """Report many benchmarks at once: one cause is more likely than many."""
-    where = Commit(commits.bad, options.repository_url)
+    where = CommitLink(commits.bad, options.repository_url)
     return _body(
         words(
             "{} benchmarks got worse on the default branch at {}, more than get an issue of their own in one run.",
@@ -140,8 +140,8 @@ def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, o
 
 
 def _many(findings: Sequence[Sequence[Finding]]) -> Table:
-    def row(finding: Finding) -> Row:
-        return Row(changed_cells(metric_name(finding.key, with_metric=True), finding))
+    def row(finding: Finding) -> TableRow:
+        return TableRow(changed_cells(metric_name(finding.key, with_metric=True), finding))
 
     shown = [finding for group in findings[:SHOWN_BENCHMARKS] for finding in group[:3]]
     rows = table(changed_columns(Column(name="benchmark")), shown, row)
@@ -151,22 +151,22 @@ def _many(findings: Sequence[Sequence[Finding]]) -> Table:
 def recovered_note(name: str | None, *, at: str, repository_url: str | None) -> str:
     what = Safe("Every benchmark of this issue") if name is None else Name(name)
     note = "{} is back at its level: measured at {}. Closed; if it returns, this issue is reopened."
-    return markdown_text(paragraph(words(note, what, Commit(at, repository_url))))
+    return markdown_text(paragraph(words(note, what, CommitLink(at, repository_url))))
 
 
 def accepted_note(accepted: Accepted | Acceptance, *, repository_url: str | None) -> str:
     return markdown_text(paragraph(words("Accepted {}", accepted_by(accepted, repository_url=repository_url))))
 
 
-def _body(opening: Text, rows: Table, *, name: str, commits: CommitRange, options: IssueOptions) -> str:
+def _body(opening: Text, rows: Table, *, name: str, commits: SuspectRange, options: IssueOptions) -> str:
     closing = "This issue is closed when the level recovers or is accepted, and reopened if the regression returns."
     nodes = [paragraph(opening), rows, *_commits(commits, options), _commands(name, commits), paragraph(Safe(closing))]
     return _issue_text(nodes, ".", options=options)
 
 
-def _issue_text(nodes: Sequence[Node], how: str, *, options: IssueOptions) -> str:
+def _issue_text(nodes: Sequence[DocumentNode], how: str, *, options: IssueOptions) -> str:
     """Render the nodes between the marker and the mentions. `how` are our own words after "Found by this run"."""
-    ends = [paragraph(words("Found by {}{}", Link(Safe("this run"), options.run_url), Safe(how)))]
+    ends = [paragraph(words("Found by {}{}", Hyperlink(Safe("this run"), options.run_url), Safe(how)))]
     if options.run_url is None:
         ends.clear()
     if options.mentions:
@@ -175,23 +175,23 @@ def _issue_text(nodes: Sequence[Node], how: str, *, options: IssueOptions) -> st
     return f"{options.marker}\n{markdown_text(*nodes, *ends)}"
 
 
-def _commits(commits: CommitRange, options: IssueOptions) -> Iterator[Node]:
+def _commits(commits: SuspectRange, options: IssueOptions) -> Iterator[DocumentNode]:
     if commits.good is None:
         yield paragraph(Safe("No earlier run of this benchmark says where it was fine."))
         return
-    good = words("Last good run: {}", Commit(commits.good, options.repository_url))
+    good = words("Last good run: {}", CommitLink(commits.good, options.repository_url))
     if not commits.subjects:
         yield paragraph(good)
         return
     yield paragraph(words("{}. Since then:", good))
     items = [
-        words("{} {}", Commit(name, options.repository_url), Name(subject, SUBJECT_LIMIT))
+        words("{} {}", CommitLink(name, options.repository_url), Name(subject, SUBJECT_LIMIT))
         for name, subject in commits.subjects
     ]
     yield Bullets(items=items[:SHOWN_COMMITS], total=len(items))
 
 
-def _commands(name: str, commits: CommitRange) -> Node:
+def _commands(name: str, commits: SuspectRange) -> DocumentNode:
     """Return commands to paste, in a fence against Markdown in names. A name that no command can hold is omitted."""
     quoted = _quoted(name)
     lines = []
@@ -260,11 +260,11 @@ def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str,
     """Return a comment for the pull request that introduced the culprit."""
     if cause.culprit is None:
         raise ValueError("no culprit, no pull request")
-    about = words(" {} has the measurements.", Link(Safe("The issue"), issue_url)) if issue_url else Safe("")
+    about = words(" {} has the measurements.", Hyperlink(Safe("The issue"), issue_url)) if issue_url else Safe("")
     text = words(
         "This pull request, as {}, made {} worse on the default branch.{} The search took {}.",
-        Commit(cause.culprit.commit, repository_url),
-        Safe(counted(len(_names(cause)), "benchmark")),
+        CommitLink(cause.culprit.commit, repository_url),
+        Safe(count_of(len(_names(cause)), "benchmark")),
         about,
         Safe(took(cost)),
     )
@@ -273,14 +273,14 @@ def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str,
 
 def no_issue_line(report: BisectionReport, why: Reason | None, *, cost: Cost) -> str:
     """Return a line for the log and the job summary: the result of an alarm that opens no issue."""
-    told = words("{}.", worded(why)) if why else Safe(f"{headline(report)}. {reason_of(report)}")
+    told = words("{}.", worded(why)) if why else Safe(f"{answer_headline(report)}. {reason_of(report)}")
     line = words("Searched for what made {} worse ({}): {}", Name(report.key.benchmark), Safe(took(cost)), told)
     return markdown(line)
 
 
 def over_note(report: BisectionReport, *, repository_url: str | None, cost: Cost) -> str:
     """Explain why a cause's issue is closed: the ends of its range were measured again, interleaved."""
-    ends = (Commit(end, repository_url) for end in (report.commit_range.good, report.commit_range.bad))
+    ends = (CommitLink(end, repository_url) for end in (report.commit_range.good, report.commit_range.bad))
     why = Safe(reason_of(report))
     return markdown_text(
         paragraph(words("Back at its level: {} (good) and {} (bad) were measured again. {}", *ends, why)),
@@ -290,23 +290,23 @@ def over_note(report: BisectionReport, *, repository_url: str | None, cost: Cost
 
 def checked_line(report: BisectionReport, *, url: str, answer: CheckAnswer, cost: Cost) -> str:
     """Return a line for the log and the job summary: whether a regression that seemed over is over."""
-    told = Safe(f"{took(cost)}"), Safe(CHECK_ANSWERS[answer]), Link(Safe("its issue"), url)
+    told = Safe(f"{took(cost)}"), Safe(CHECK_ANSWERS[answer]), Hyperlink(Safe("its issue"), url)
     return markdown(words("Checked whether {} is back at its level ({}): {}: {}", Name(report.key.benchmark), *told))
 
 
-def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list[Node]:
-    facts: list[Node] = [paragraph(_summary(cause, report, options)), _table(cause)]
+def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list[DocumentNode]:
+    facts: list[DocumentNode] = [paragraph(_summary(cause, report, options)), _table(cause)]
     if lines := accept_lines(_names(cause)[:SHOWN_COMMANDS]):
         facts.append(Figure(title=Safe("Fix it, revert it, or accept the new baseline:"), lines=tuple(lines)))
     return [*facts, *bisection_nodes(report)]
 
 
 def _summary(cause: Cause, report: BisectionReport, options: IssueOptions) -> Text:
-    worse = Safe(f"{counted(len(_names(cause)), 'benchmark')} got worse on the default branch")
+    worse = Safe(f"{count_of(len(_names(cause)), 'benchmark')} got worse on the default branch")
     if cause.culprit is None:
         return words("{}, and the search could not name one commit.", worse)
     subject = report.subjects.get(cause.culprit.commit)
-    named = words("{} by {}", worse, Commit(cause.culprit.commit, options.repository_url))
+    named = words("{} by {}", worse, CommitLink(cause.culprit.commit, options.repository_url))
     return words("{} {}.", named, Name(subject, SUBJECT_LIMIT)) if subject else words("{}.", named)
 
 
@@ -320,10 +320,10 @@ _CAUSE: Final = (
 
 
 def _table(cause: Cause) -> Table:
-    def row(entry: AlarmedMetric) -> Row:
+    def row(entry: AlarmedMetric) -> TableRow:
         sides = map(amount, quantities((entry.before, entry.after), entry.metric.unit))
         change = Strong(Safe(percent(_change(entry), signed=True)))
-        return Row((Name(entry.key.benchmark), Prose(entry.key.metric, METRIC_LIMIT), *sides, change))
+        return TableRow((Name(entry.key.benchmark), Prose(entry.key.metric, METRIC_LIMIT), *sides, change))
 
     return table(_CAUSE, cause.metrics, row, most=SHOWN_METRICS)
 

@@ -19,7 +19,7 @@ from perf_culprit.model.maintenance import (
 )
 from perf_culprit.model.run import FileRead
 from perf_culprit.say.inert import SENTENCE_LIMIT, plain
-from perf_culprit.say.numbers import counted, percent, quantities
+from perf_culprit.say.numbers import count_of, percent, quantities
 from perf_culprit.say.render_terminal import columns
 
 # The output of `doctor`: a line per observation, and what to do if something is wrong.
@@ -112,7 +112,7 @@ def collected_text(reads: Sequence[FileRead]) -> str:
     by_format = sorted(reads, key=attrgetter("format"))
     lines = [_line(name, list(files)) for name, files in groupby(by_format, key=attrgetter("format"))]
     notes = list(dict.fromkeys(note for read in reads for note in read.notes))
-    more = [f"  and {counted(len(notes) - MAX_NOTES, 'more note')}"] if len(notes) > MAX_NOTES else []
+    more = [f"  and {count_of(len(notes) - MAX_NOTES, 'more note')}"] if len(notes) > MAX_NOTES else []
     return "\n".join([*lines, *(f"  note: {note}" for note in notes[:MAX_NOTES]), *more])
 
 
@@ -131,12 +131,12 @@ def _line(name: str, files: Sequence[FileRead]) -> str:
     samples, tables = sum(file.samples for file in files), sum(file.tables for file in files)
     parts = []
     if metrics:
-        values = counted(samples, "sample") if samples else "summaries without samples"
-        several = f" ({counted(metrics, 'metric')})" if metrics != benchmarks else ""
-        parts.append(f"{counted(benchmarks, 'benchmark')}{several}, {values}")
+        values = count_of(samples, "sample") if samples else "summaries without samples"
+        several = f" ({count_of(metrics, 'metric')})" if metrics != benchmarks else ""
+        parts.append(f"{count_of(benchmarks, 'benchmark')}{several}, {values}")
     if tables:
-        parts.append(counted(tables, "counter table"))
-    where = f" in {counted(len(files), 'file')}" if len(files) > 1 else ""
+        parts.append(count_of(tables, "counter table"))
+    where = f" in {count_of(len(files), 'file')}" if len(files) > 1 else ""
     return f"{name}: {', '.join(parts) or 'nothing'}{where}"
 
 
@@ -148,7 +148,7 @@ def imported_text(imported: Imported) -> str:
     verb = "imported" if imported.stored else "would import"
     new = imported.runs - imported.already_stored - imported.dropped
     share = f"{new:,} of " if new < imported.runs else ""
-    what = f"{share}{counted(imported.runs, 'run')} of {counted(imported.commits, 'commit')}{_dates(imported)}"
+    what = f"{share}{count_of(imported.runs, 'run')} of {count_of(imported.commits, 'commit')}{_dates(imported)}"
     named = list_names([plain(suite, limit=40) for suite in imported.suites], most=SHOWN_SUITES)
     doubt = "" if imported.on_line else "; is --repo the repository of these results?"
     lines = [
@@ -156,16 +156,16 @@ def imported_text(imported: Imported) -> str:
         f"  {imported.on_line:,} of the commits are ancestors of HEAD: later runs are compared with those only{doubt}",
     ]
     if imported.already_stored:
-        lines.append(f"  stored before, so kept as they are: {counted(imported.already_stored, 'run')}")
+        lines.append(f"  stored before, so kept as they are: {count_of(imported.already_stored, 'run')}")
     if imported.without_environment:
         lines.append(
-            f"  the machine of {counted(imported.without_environment, 'run')} is unknown: a step between runs may be"
+            f"  the machine of {count_of(imported.without_environment, 'run')} is unknown: a step between runs may be"
             " another machine"
         )
     if imported.without_commit:
-        lines.append(f"  left out, because they say no full commit hash: {counted(imported.without_commit, 'result')}")
+        lines.append(f"  left out, because they say no full commit hash: {count_of(imported.without_commit, 'result')}")
     if imported.dropped:
-        lines.append(f"  beyond the history's size limit, so not kept: the oldest {counted(imported.dropped, 'run')}")
+        lines.append(f"  beyond the history's size limit, so not kept: the oldest {count_of(imported.dropped, 'run')}")
     return "\n".join(lines) + "\n"
 
 
@@ -183,9 +183,9 @@ SHOWN_MONTHS: Final = 24
 def history_size_text(size: HistorySize) -> str:
     """Describe the whole history, what a compaction would save, the suites, and the newest months."""
     saved = size.packed_bytes - size.compacted_bytes
-    past = f"{counted(size.commits, 'commit')} since {size.since}"
+    past = f"{count_of(size.commits, 'commit')} since {size.since}"
     cut = "; older ones are not here (a shallow clone), so that the past weighs more" if size.is_cut else ""
-    reduced = f"{counted(size.to_compact, 'run')} reduced to a summary and {size.to_drop:,} removed"
+    reduced = f"{count_of(size.to_compact, 'run')} reduced to a summary and {size.to_drop:,} removed"
     left, less = _bytes(size.compacted_bytes), f"{_bytes(saved)} less ({percent(saved / max(size.packed_bytes, 1))})"
     compacted = f"{left} after `history compact`: {less}" if saved > 0 else "`history compact` would save nothing"
     lines = [
@@ -215,7 +215,7 @@ def history_size_text(size: HistorySize) -> str:
     lines += columns([heads, *months], right=range(1, 6))
     if older := size.months[:-SHOWN_MONTHS]:
         lines.append(
-            f"and {counted(len(older), 'older month')} with {counted(sum(month.runs for month in older), 'run')}"
+            f"and {count_of(len(older), 'older month')} with {count_of(sum(month.runs for month in older), 'run')}"
         )
     return "\n".join(lines) + "\n"
 
@@ -223,9 +223,9 @@ def history_size_text(size: HistorySize) -> str:
 def compacted_text(compacted: Compacted) -> str:
     place = plain(compacted.place, limit=300)
     if not compacted.done:
-        return f"nothing to compact: {counted(compacted.runs, 'run')} in one commit of {place}\n"
+        return f"nothing to compact: {count_of(compacted.runs, 'run')} in one commit of {place}\n"
     return (
-        f"compacted {place}: one commit with {counted(compacted.runs, 'run')}, {compacted.compacted:,} reduced to a "
+        f"compacted {place}: one commit with {count_of(compacted.runs, 'run')}, {compacted.compacted:,} reduced to a "
         f"summary, {compacted.dropped:,} removed\n  the commits before it are freed when the server collects garbage\n"
     )
 

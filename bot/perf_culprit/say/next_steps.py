@@ -17,7 +17,7 @@ from perf_culprit.say.headlines import (
     weakest,
     within,
 )
-from perf_culprit.say.numbers import counted, is_time
+from perf_culprit.say.numbers import count_of, is_time
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.sections import Sections
 
@@ -119,7 +119,7 @@ def _most_rounds(findings: Sequence[Finding]) -> int | None:
 
 def _in_turn(findings: Sequence[Finding]) -> str:
     most = _most_rounds(findings)
-    return _IN_TURN if most is None else f"{_IN_TURN[:-1]}, {counted(most, 'round')} or more:"
+    return _IN_TURN if most is None else f"{_IN_TURN[:-1]}, {count_of(most, 'round')} or more:"
 
 
 def _regression_advice(report: Report, *, has_check: bool) -> str:
@@ -140,7 +140,7 @@ def _advice(report: Report, sections: Sections) -> str:
         case Conclusion.INCONCLUSIVE:
             return _untested_advice(sections)
         case Conclusion.FIRST_RUN:
-            measured = counted(len(report.new) or sections.total, sections.noun)
+            measured = count_of(len(report.new) or sections.total, sections.noun)
             return f"{measured} measured. Once a run of the base branch is recorded, the next one is compared."
         case Conclusion.NOT_AFFECTED:
             return "Nothing to do. To measure all the same, write `/perf-run`, or use `--affected off`."
@@ -160,9 +160,9 @@ def _nothing_else(sections: Sections) -> str:
     """Return a sentence about the other metrics: "No change seen in 18 others; a slowdown of … "."""
     parts = []
     if count := len(sections.not_seen):
-        parts = [f"No change seen in {counted(count, 'other')}", detectable_clause(sections)]
+        parts = [f"No change seen in {count_of(count, 'other')}", detectable_clause(sections)]
     if count := len(sections.varying.unchanged):
-        others = f"{count:,}" if parts else f"{counted(count, 'other')} {'is' if count == 1 else 'are'}"
+        others = f"{count:,}" if parts else f"{count_of(count, 'other')} {'is' if count == 1 else 'are'}"
         parts.append(f"{others} {within(sections)}")
     return f"{'; '.join(part for part in parts if part)}. " if parts else ""
 

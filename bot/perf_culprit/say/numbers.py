@@ -49,7 +49,7 @@ def is_bytes(unit: str) -> bool:
     return is_size(without_suffix(unit)[0])
 
 
-def is_rate(unit: str) -> bool:
+def is_rate_unit(unit: str) -> bool:
     return _rate(unit) is not None
 
 
@@ -104,7 +104,7 @@ def percent_digits(fraction: float) -> str:
     return f"{100 * fraction:.3g}%"
 
 
-def deviation(fraction: float) -> str:
+def format_deviation(fraction: float) -> str:
     """Format a standard deviation with two digits, which is all of its precision."""
     return f"{100 * fraction:.2g}%"
 
@@ -196,9 +196,9 @@ def amount(quantity: Quantity) -> Text:
 def lasted(seconds: float, of: str = "") -> str:
     """Describe a duration, in minutes above two. `of` stands before the unit."""
     if seconds <= 120:
-        return counted(math.ceil(seconds), f"{of}second")
-    return counted(math.ceil(seconds / 60), f"{of}minute")
+        return count_of(math.ceil(seconds), f"{of}second")
+    return count_of(math.ceil(seconds / 60), f"{of}minute")
 
 
-def counted(count: int, noun: str) -> str:
+def count_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -14,9 +14,9 @@ from typing import Final
 
 from perf_culprit.model.reason import Argument, Reason
 from perf_culprit.model.run import PACKAGE_SEPARATOR, is_package
-from perf_culprit.say.document import Name, Prose, Text, joined, spans
+from perf_culprit.say.document import Name, Prose, Text, as_spans, join_texts
 from perf_culprit.say.inert import Safe, clean
-from perf_culprit.say.numbers import counted, percent, percent_digits, significant
+from perf_culprit.say.numbers import count_of, percent, percent_digits, significant
 from perf_culprit.say.phrases import SENTENCES
 
 _BRACKETS: Final = re.compile(r"\[([^\]]*\{[^\]]*)\]")
@@ -28,7 +28,7 @@ def sentence(reason: Reason) -> str:
     """Return one line of text, without the control characters of foreign names, but still active in Markdown."""
     return "".join(
         clean(span.text, limit=span.limit) if isinstance(span, Name | Prose) else str(span)
-        for span in spans(worded(reason))
+        for span in as_spans(worded(reason))
     )
 
 
@@ -41,7 +41,7 @@ def worded(reason: Reason) -> Text:
             # A file may hold a code without its arguments; our own reports never do.
             return Safe(reason.code.value.replace("_", " "))
         parts.append(filled or Safe(""))
-    return joined("", parts)
+    return join_texts("", parts)
 
 
 def _filled(part: str, arguments: Mapping[str, Argument]) -> Text | None:
@@ -55,7 +55,7 @@ def _filled(part: str, arguments: Mapping[str, Argument]) -> Text | None:
         if shown is None:
             return None
         parts.append(shown)
-    return joined("", parts)
+    return join_texts("", parts)
 
 
 def _shown(value: Argument, how: str) -> Text | None:
@@ -68,7 +68,7 @@ def _shown(value: Argument, how: str) -> Text | None:
             return None
         more = len(value) - SHOWN_NAMES
         names: list[Text] = [Name(name) for name in value[:SHOWN_NAMES]]
-        return joined(" and " if how == "and" else ", ", [*names, *([Safe(f"{more:,} more")] if more > 0 else [])])
+        return join_texts(" and " if how == "and" else ", ", [*names, *([Safe(f"{more:,} more")] if more > 0 else [])])
     return Safe(_number(value, how)) if _fits(value, how) else None
 
 
@@ -83,7 +83,7 @@ def _number(value: float, how: str) -> str:
     if how in {"%", "+%"}:
         return percent(value, signed=how == "+%")
     if how.startswith("#"):
-        return counted(int(value), how.removeprefix("#").strip())
+        return count_of(int(value), how.removeprefix("#").strip())
     return significant(value) if abs(value) > 1e15 and how != "," else format(value, how)
 
 

@@ -7,21 +7,21 @@ from typing import Any, Final
 from perf_culprit.model.run import FULL_HASH
 from perf_culprit.say.document import (
     Address,
+    BlockText,
     Bullets,
     Column,
-    Commit,
+    CommitLink,
     Document,
-    Drawn,
+    DocumentNode,
+    DocumentPart,
     Emphasis,
     Figure,
     Fold,
     Footer,
     Heading,
-    Link,
+    Hyperlink,
     Name,
-    Node,
     Paragraph,
-    Part,
     Picture,
     Prose,
     Sign,
@@ -29,7 +29,7 @@ from perf_culprit.say.document import (
     Table,
     Text,
     Toned,
-    spans,
+    as_spans,
 )
 from perf_culprit.say.inert import SHORT_HASH, Safe, clean, fill, inline, is_address
 
@@ -41,14 +41,14 @@ MOST_ROWS: Final = 300
 
 
 def html(text: Text) -> Safe:
-    return Safe("".join(_FORMS[type(span)](span) for span in spans(text)))
+    return Safe("".join(_FORMS[type(span)](span) for span in as_spans(text)))
 
 
 def _code(text: str, limit: int) -> str:
     return f"<code>{escape(clean(text, limit=limit))}</code>"
 
 
-def _commit(commit: Commit) -> str:
+def _commit(commit: CommitLink) -> str:
     if not FULL_HASH.fullmatch(commit.name):
         return _code(commit.name, 40)
     url = commit.repository_url and f"{commit.repository_url}/commit/{commit.name}"
@@ -63,11 +63,11 @@ _FORMS: Final[Mapping[type, Callable[[Any], str]]] = {
     Safe: escape,
     Name: lambda span: _code(span.text, span.limit),
     Prose: lambda span: escape(clean(span.text, limit=span.limit)),
-    Commit: _commit,
-    Link: lambda span: _link(html(span.text), span.url),
+    CommitLink: _commit,
+    Hyperlink: lambda span: _link(html(span.text), span.url),
     Strong: lambda span: f"<strong>{html(span.text)}</strong>",
     Emphasis: lambda span: f"<em>{html(span.text)}</em>",
-    Drawn: lambda span: f"<code>{escape(span.text)}</code>",
+    BlockText: lambda span: f"<code>{escape(span.text)}</code>",
     Sign: lambda span: escape(span.page),
     Address: lambda _: "",
     Toned: lambda span: html(span.text),
@@ -81,7 +81,7 @@ def html_of(document: Document) -> Safe:
     return Safe("\n".join(text for node in document.nodes if (text := _node(node, document.more_at))) + "\n")
 
 
-def _node(node: Node, more_at: Text | None) -> str:
+def _node(node: DocumentNode, more_at: Text | None) -> str:
     match node:
         case Heading():
             below = _lines("p", node.below) if node.below else ""
@@ -96,7 +96,7 @@ def _node(node: Node, more_at: Text | None) -> str:
             return _part(node, more_at)
 
 
-def _part(part: Part, more_at: Text | None) -> str:
+def _part(part: DocumentPart, more_at: Text | None) -> str:
     match part:
         case Paragraph():
             return _lines("p", part.lines)

@@ -7,21 +7,21 @@ from typing import Any, Final
 from perf_culprit.say import inert
 from perf_culprit.say.document import (
     Address,
+    BlockText,
     Bullets,
     Column,
-    Commit,
+    CommitLink,
     Document,
-    Drawn,
+    DocumentNode,
+    DocumentPart,
     Emphasis,
     Figure,
     Fold,
     Footer,
     Heading,
-    Link,
+    Hyperlink,
     Name,
-    Node,
     Paragraph,
-    Part,
     Picture,
     Prose,
     Sign,
@@ -29,7 +29,7 @@ from perf_culprit.say.document import (
     Table,
     Text,
     Toned,
-    spans,
+    as_spans,
 )
 from perf_culprit.say.inert import Safe, fill, join, own, row
 
@@ -43,18 +43,18 @@ MOST_ROWS: Final = 5_000
 def markdown(text: Text) -> Safe:
     if isinstance(text, Safe):
         return text
-    return join("", (_FORMS[type(span)](span) for span in spans(text)))
+    return join("", (_FORMS[type(span)](span) for span in as_spans(text)))
 
 
 _FORMS: Final[Mapping[type, Callable[[Any], Safe]]] = {
     Safe: lambda span: span,
     Name: lambda span: inert.code(span.text, limit=span.limit),
     Prose: lambda span: inert.prose(span.text, limit=span.limit),
-    Commit: lambda span: inert.commit(span.name, repository_url=span.repository_url),
-    Link: lambda span: inert.link(markdown(span.text), span.url),
+    CommitLink: lambda span: inert.commit(span.name, repository_url=span.repository_url),
+    Hyperlink: lambda span: inert.link(markdown(span.text), span.url),
     Strong: lambda span: own("**{}**", markdown(span.text)),
     Emphasis: lambda span: own("*{}*", markdown(span.text)),
-    Drawn: lambda span: Safe(f"`{span.text}`"),
+    BlockText: lambda span: Safe(f"`{span.text}`"),
     Sign: lambda span: Safe(span.page),
     Address: lambda _: Safe(""),
     Toned: lambda span: markdown(span.text),
@@ -140,12 +140,12 @@ def page_of(document: Document, *, most_rows: int = MOST_ROWS) -> Page:
     return Page(sections=tuple(section for section in sections if section.blocks), more_at=more_at)
 
 
-def markdown_text(*nodes: Node) -> str:
+def markdown_text(*nodes: DocumentNode) -> str:
     """Render nodes whose length their maker has limited."""
     return page_of(Document(nodes=nodes)).text()
 
 
-def _section(node: Node, most: int) -> _Section:
+def _section(node: DocumentNode, most: int) -> _Section:
     if isinstance(node, Fold):
         return _Section(summary=node.summary, blocks=tuple(_block(part, most) for part in node.parts))
     if isinstance(node, Figure) and not node.on_page:
@@ -153,7 +153,7 @@ def _section(node: Node, most: int) -> _Section:
     return _Section(blocks=(_block(node, most),))
 
 
-def _block(node: Heading | Footer | Part, most: int) -> _Block:  # noqa: PLR0911 - one per kind
+def _block(node: Heading | Footer | DocumentPart, most: int) -> _Block:  # noqa: PLR0911 - one per kind
     match node:
         case Heading():
             first = own("### {}{}", Safe(node.mark and f"{node.mark} "), markdown(node.text))

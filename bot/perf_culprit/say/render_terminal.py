@@ -7,33 +7,33 @@ from typing import Any, Final
 from perf_culprit.say.document import (
     NOTHING,
     Address,
+    BlockText,
     Bullets,
     Column,
-    Commit,
+    ColumnRole,
+    CommitLink,
     Document,
-    Drawn,
+    DocumentPart,
     Emphasis,
     Figure,
     Fold,
     Footer,
     Heading,
-    Link,
+    Hyperlink,
     Name,
     Paragraph,
-    Part,
     Picture,
     Prose,
-    Role,
-    Row,
     Shown,
     Sign,
     Strong,
     Table,
+    TableRow,
     Text,
     Tone,
     Toned,
-    joined,
-    spans,
+    as_spans,
+    join_texts,
 )
 from perf_culprit.say.inert import NAME_LIMIT, NO_BREAK, SENTENCE_LIMIT, SHORT_HASH, Safe, plain, terminal_lines
 
@@ -43,7 +43,7 @@ INDENT: Final = " " * len(MARK)
 RESET: Final = "\x1b[0m"
 BOLD: Final = "\x1b[1m"
 LONGEST_NAME: Final = 300
-LISTED: Final = 20
+LISTED_ROWS: Final = 20
 # The width of a text for a log, where no row is cut.
 WIDE: Final = 10_000
 
@@ -52,7 +52,7 @@ WIDE: Final = 10_000
 
 
 def terminal(text: Text, *, colour: bool = False) -> str:
-    return "".join(_FORMS[type(span)](span, colour) for span in spans(text))
+    return "".join(_FORMS[type(span)](span, colour) for span in as_spans(text))
 
 
 _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
@@ -60,11 +60,11 @@ _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
     # There is room for most names.
     Name: lambda span, _: plain(span.text, limit=LONGEST_NAME if span.limit == NAME_LIMIT else span.limit),
     Prose: lambda span, _: plain(span.text, limit=span.limit),
-    Commit: lambda span, _: plain(span.name)[:SHORT_HASH],
-    Link: lambda span, _: terminal(span.text),
+    CommitLink: lambda span, _: plain(span.name)[:SHORT_HASH],
+    Hyperlink: lambda span, _: terminal(span.text),
     Strong: lambda span, _: terminal(span.text),
     Emphasis: lambda span, _: terminal(span.text),
-    Drawn: lambda span, _: span.text,
+    BlockText: lambda span, _: span.text,
     Sign: lambda span, _: span.terminal,
     Address: lambda span, _: plain(span.url, limit=SENTENCE_LIMIT),
     Toned: lambda span, colour: toned(terminal(span.text), span.tone, colour=colour, bold=True),
@@ -94,7 +94,7 @@ def _table(table: Table, more_at: str, *, width: int, colour: bool) -> str:
     If the needed columns leave a name no room, every name gets a line of its own.
     """
     rows = list(table.first(table.total))
-    name = next((column for column in table.columns if column.role is Role.NAME), table.columns[0])
+    name = next((column for column in table.columns if column.role is ColumnRole.NAME), table.columns[0])
     others = [column for column in table.columns if column is not name]
     cells = {column: [terminal(row.cells[place]) for row in rows] for place, column in enumerate(table.columns)}
     marked = [f"{INDENT}{_head(name)}", *(f"{MARK}{text}" for text in cells[name])]
@@ -105,7 +105,7 @@ def _table(table: Table, more_at: str, *, width: int, colour: bool) -> str:
         grid += [[start, *(cells[column][place] for column in shown)] for place, start in enumerate(first[1:])]
         return columns(grid, right=[place for place, column in enumerate(shown, 1) if column.right])
 
-    stacked = name.role is Role.NAME and max(map(len, lines(kept, first=marked))) > width
+    stacked = name.role is ColumnRole.NAME and max(map(len, lines(kept, first=marked))) > width
     first = [INDENT] * len(marked) if stacked else marked
     for spare in (column for column in others if column.spare and any(cells[column])):
         more = [column for column in others if column in (*kept, spare)]
@@ -141,24 +141,24 @@ def _list(table: Table, more_at: str) -> str:
     )
 
 
-def _words(columns: Sequence[Column], row: Row) -> str:
-    return ", ".join(_of(Role.WORDS, columns, row))
+def _words(columns: Sequence[Column], row: TableRow) -> str:
+    return ", ".join(_of(ColumnRole.WORDS, columns, row))
 
 
-def _measured(columns: Sequence[Column], row: Row) -> str:
+def _measured(columns: Sequence[Column], row: TableRow) -> str:
     """Return the name with its figures, or alone if a side is missing."""
-    sides, figures = _of(Role.SIDE, columns, row), _of(Role.FIGURE, columns, row)
+    sides, figures = _of(ColumnRole.SIDE, columns, row), _of(ColumnRole.FIGURE, columns, row)
     shown = [" → ".join(sides), *(figure for figure in figures if figure != NOTHING)] if NOTHING not in sides else []
-    (name,) = _of(Role.NAME, columns, row)
+    (name,) = _of(ColumnRole.NAME, columns, row)
     return f"{name} ({', '.join(shown)})" if shown else name
 
 
-def _of(role: Role, columns: Sequence[Column], row: Row) -> list[str]:
+def _of(role: ColumnRole, columns: Sequence[Column], row: TableRow) -> list[str]:
     return [terminal(cell) for column, cell in zip(columns, row.cells, strict=True) if column.role is role]
 
 
 def _bullets(lines: Sequence[str], total: int, more_at: str) -> str:
-    shown = [f"- {line}" for line in lines[:LISTED]]
+    shown = [f"- {line}" for line in lines[:LISTED_ROWS]]
     return "\n".join([*shown, *_more(total - len(shown), more_at)])
 
 
@@ -186,7 +186,7 @@ class _Screen:
     colour: bool
     more_at: str
 
-    def shown(self, node: Heading | Footer | Part, title: str) -> str:
+    def shown(self, node: Heading | Footer | DocumentPart, title: str) -> str:
         """Render a node. `title` is used if the node has none of its own."""
         match node:
             case Heading():
@@ -199,7 +199,7 @@ class _Screen:
                 lines = [terminal(line, colour=self.colour) for line in node.lines]
                 return "\n".join(lines if node.title is None else [terminal(node.title), *lines])
             case Footer():
-                return terminal(joined(" · ", node.parts))
+                return terminal(join_texts(" · ", node.parts))
             case Picture():
                 return ""
             case Bullets() | Table():
@@ -214,7 +214,7 @@ class _Screen:
 
     def _rows(self, node: Bullets | Table) -> str:
         if isinstance(node, Bullets):
-            items = [terminal(item, colour=self.colour) for item in node.items[:LISTED]]
+            items = [terminal(item, colour=self.colour) for item in node.items[:LISTED_ROWS]]
             return _bullets(items, node.total, self.more_at)
         if node.shown is Shown.TABLE:
             return _table(node, self.more_at, width=self.width, colour=self.colour)

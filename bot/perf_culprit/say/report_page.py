@@ -12,7 +12,7 @@ from perf_culprit.model.report import Report, TreeComparison
 from perf_culprit.model.run import MetricKey, TimeSeries
 from perf_culprit.model.series import ChangePoint
 from perf_culprit.say.call_tree_pictures import flame_section
-from perf_culprit.say.call_tree_words import headline
+from perf_culprit.say.call_tree_words import tree_headline
 from perf_culprit.say.certainty_words import VERDICT_WORDS
 from perf_culprit.say.comparison import PageOptions, comparison_document
 from perf_culprit.say.departures import time_line
@@ -20,7 +20,7 @@ from perf_culprit.say.document import Fold, Picture
 from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison
 from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, clean, fill, inline_data, plain, repository_name
-from perf_culprit.say.numbers import counted, percent, shown_unit, significant
+from perf_culprit.say.numbers import count_of, percent, shown_unit, significant
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_html import html_of, page
 from perf_culprit.say.render_terminal import terminal
@@ -58,7 +58,7 @@ def _tab(options: PageOptions) -> str:
 
 
 def flame_page(comparison: TreeComparison) -> str:
-    title = Safe(f"<h1>{escape(headline(comparison))}</h1>\n")
+    title = Safe(f"<h1>{escape(tree_headline(comparison))}</h1>\n")
     return page(Safe(title + flame_section(comparison)), title="call trees", scripts=["flame.js.j2"])
 
 
@@ -128,7 +128,7 @@ def _shapes(finding: Finding) -> str:
             return ""
         count = len(drawn) if side is None else side.count
         part = f" ({len(drawn)} of {count:,} samples)" if count > len(drawn) else ""
-        modes, how = counted(shape.modes, "mode"), "not" if shape.normal_p < _NOT_NORMAL else "close to"
+        modes, how = count_of(shape.modes, "mode"), "not" if shape.normal_p < _NOT_NORMAL else "close to"
         normal = f"{how} normal (p {significant(shape.normal_p)})"
         words.append(f"{name}{part}: {modes}, skewness {significant(shape.skewness)}, {normal}")
     return "; ".join(words)

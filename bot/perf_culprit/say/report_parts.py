@@ -10,7 +10,7 @@ from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import Run
-from perf_culprit.say.call_tree_words import before_to_after, calls, certainty, change, why
+from perf_culprit.say.call_tree_words import before_to_after, calls, suspect_certainty, suspect_change, why
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
 from perf_culprit.say.sections import split
 
@@ -78,7 +78,7 @@ _LONGEST_PATH: Final = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Remark:
+class LineRemark:
     """Plain text, in which GitHub formats nothing. `path` is relative to the repository."""
 
     path: str
@@ -87,23 +87,23 @@ class Remark:
     message: str
 
 
-def remarks(report: Report) -> tuple[Remark, ...]:
+def line_remarks(report: Report) -> tuple[LineRemark, ...]:
     """Annotate a regression: one remark per changed function with known lines, the most suspicious first."""
     if report.diagnosis is None or report.conclusion is not Conclusion.REGRESSION:
         return ()
-    made: dict[tuple[str, int], Remark] = {}
+    made: dict[tuple[str, int], LineRemark] = {}
     for suspect in shown_suspects(report.diagnosis):
         code = suspect.touched
         if code is None or code.first_line is None or not 0 < code.first_line < 2**31 or not _is_inside(code.file):
             continue
         own_time = before_to_after(suspect.baseline, suspect.target, suspect.unit, own=True)
         text = (
-            f"{clean(suspect.method)}: {change(suspect)} with callees, own time {own_time}, "
-            f"calls {calls(suspect.baseline, suspect.target)}, {certainty(suspect)}. {why(suspect)}."
+            f"{clean(suspect.method)}: {suspect_change(suspect)} with callees, own time {own_time}, "
+            f"calls {calls(suspect.baseline, suspect.target)}, {suspect_certainty(suspect)}. {why(suspect)}."
         )
         made.setdefault(
             (code.file, code.first_line),
-            Remark(
+            LineRemark(
                 path=code.file,
                 line=code.first_line,
                 title=f"Slower: {clean(suspect.method, limit=NAME_LIMIT)}",

@@ -83,7 +83,7 @@ class Sections:
     def outside(self) -> tuple[Finding, ...]:
         """The metrics that clearly left their limits or broke their rules, and were not called."""
         trifle = VerdictReason.OVER_LIMIT_SMALL_EFFECT
-        return tuple(one for one in self.not_seen if is_out_of_control(one) and one.reason.code is not trifle)
+        return tuple(one for one in self.not_seen if leaves_limits(one) and one.reason.code is not trifle)
 
     @property
     def unchanged(self) -> tuple[Finding, ...]:
@@ -130,7 +130,7 @@ def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
     return tuple(MetricKey(name, ", ".join(own)) for name, own in metrics.items())
 
 
-def is_out_of_control(finding: Finding) -> bool:
+def leaves_limits(finding: Finding) -> bool:
     return finding.scale in BY_COUNTER and finding.violation > 1
 
 

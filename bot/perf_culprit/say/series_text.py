@@ -27,17 +27,17 @@ from perf_culprit.say.document import (
     Bullets,
     Column,
     Document,
+    DocumentNode,
     Figure,
     Fold,
     Heading,
     Name,
-    Node,
     Picture,
     Prose,
-    Row,
     Shown,
     Span,
     Table,
+    TableRow,
     Text,
     Tone,
     paragraph,
@@ -47,7 +47,7 @@ from perf_culprit.say.document import (
 from perf_culprit.say.inert import Safe, plain
 from perf_culprit.say.numbers import (
     amount,
-    counted,
+    count_of,
     percent,
     percent_at_least,
     percent_digits,
@@ -60,19 +60,19 @@ from perf_culprit.say.render_terminal import WIDE, columns, render_terminal
 
 # Changes of series for reading and for programs: a document, and perf-culprit-changes v1.
 
-FORMAT: Final = "perf-culprit-changes"
-VERSION: Final = 1
+_FORMAT: Final = "perf-culprit-changes"
+_VERSION: Final = 1
 SERIES_NAME_LIMIT: Final = 80
 LABEL_LIMIT: Final = 24
-LISTED: Final = 200
+_LISTED: Final = 200
 FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
-T = TypeVar("T", ChangePoint, SeriesAlarm)
+_T = TypeVar("_T", ChangePoint, SeriesAlarm)
 
 
 def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newest: int = 0) -> bytes:
     """Encode the changes. docs/evidence/change-point.md describes the fields. `newest`: the number of rows to add."""
     columns = [_column(entry, labels) for entry in judged]
-    data = {"format": FORMAT, "version": VERSION, "columns": columns}
+    data = {"format": _FORMAT, "version": _VERSION, "columns": columns}
     for column, entry in zip(columns, judged if newest else (), strict=False):
         column["newest"] = [
             {"index": index, "label": labels[index], "value": value if math.isfinite(value) else None}
@@ -105,7 +105,7 @@ def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
 
 def lacking_words(count: int, lacking: int) -> str:
     """Explain that a series is too short to be judged."""
-    return f"{counted(count, 'value')}, {count + lacking:,} are needed; {lacking:,} more would do"
+    return f"{count_of(count, 'value')}, {count + lacking:,} are needed; {lacking:,} more would do"
 
 
 def _change(change: ChangePoint, values: Sequence[float], labels: Sequence[str]) -> dict[str, Any]:
@@ -124,16 +124,16 @@ def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
     """Render a block per series, changed ones first. A single unchanged one is drawn too. Rows count from 0."""
     told_first = sorted(judged, key=lambda entry: not (entry.changes or entry.alarms))
     label = None if table.label_name is None else plain(table.label_name, limit=LABEL_LIMIT)
-    nodes = [node for entry in told_first for node in _told(entry, label, alone=len(judged) == 1)]
+    nodes = [node for entry in told_first for node in _series_nodes(entry, label, alone=len(judged) == 1)]
     notes = [*map(worded, table.notes)]
     return _shown([*nodes, *([Bullets(items=notes, total=len(notes), title=Safe("Notes"))] if notes else [])])
 
 
-def _shown(nodes: Sequence[Node]) -> str:
+def _shown(nodes: Sequence[DocumentNode]) -> str:
     return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="--json")
 
 
-def _told(entry: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[Node]:
+def _series_nodes(entry: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[DocumentNode]:
     series, name = entry.series, Name(entry.series.name, SERIES_NAME_LIMIT)
     missing = sum(map(math.isnan, series.values))
     below = [words("  {}", worded(note)) for note in series.notes]
@@ -144,7 +144,7 @@ def _told(entry: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[N
     rows = Safe(f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else ""))
     # Start with the count: a line that starts with a foreign "::" would be a command to GitHub's runner.
     effect = f" of {percent_digits(series.minimum_effect)} or more" if series.minimum_effect else ""
-    count = Safe(f"{counted(len(entry.changes), 'change')}{effect}")
+    count = Safe(f"{count_of(len(entry.changes), 'change')}{effect}")
     below += [] if entry.changes else [_would_have(entry.detectable, series.unit, ending="been found")]
     yield _heading(words("{} in {} ({})", count, name, rows), *below)
     if entry.changes:
@@ -155,14 +155,14 @@ def _told(entry: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[N
     if entry.alarms:
         yield _table(label, ("changed since row", "change", "strength"), entry.alarms, _alarm_cells)
     if alone or entry.changes or entry.alarms:
-        yield _drawn(entry)
+        yield _series_figure(entry)
 
 
 def _heading(text: Text, *below: Text) -> Heading:
     return Heading(text=text, tone=Tone.PLAIN, below=below)
 
 
-def _drawn(entry: SeriesChanges) -> Figure:
+def _series_figure(entry: SeriesChanges) -> Figure:
     """Draw the series from oldest to newest, with its levels."""
     steps = [(change.index, change.before, change.after) for change in entry.changes]
     return Figure(lines=tuple(map(Safe, labelled_plot(entry.series.values, steps, entry.series.unit))))
@@ -170,9 +170,9 @@ def _drawn(entry: SeriesChanges) -> Figure:
 
 def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> Iterator[Text]:
     if lacking := entry.rows_lacking_online:
-        yield Safe(f"Seeing only the rows before: cannot tell yet, {counted(lacking, 'more row')} would do")
+        yield Safe(f"Seeing only the rows before: cannot tell yet, {count_of(lacking, 'more row')} would do")
         return
-    yield Safe(f"Seeing only the rows before: {counted(len(alarms), 'alarm')}")
+    yield Safe(f"Seeing only the rows before: {count_of(len(alarms), 'alarm')}")
     if not alarms:
         yield _would_have(entry.detectable_alarm, entry.series.unit, ending="raised one")
 
@@ -187,16 +187,16 @@ def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> tup
     return words("  a step of {} that lasts {} rows would have {}", size, detectable.rows, Safe(ending))
 
 
-def _table(label: str | None, names: Sequence[str], rows: Sequence[T], cells: Callable[[T], Iterator[Text]]) -> Table:
+def _table(label: str | None, names: Sequence[str], rows: Sequence[_T], cells: Callable[[_T], Iterator[Text]]) -> Table:
     """Make a table. `label` describes the rows' labels; None if they have none."""
 
-    def row(one: T) -> Row:
+    def row(one: _T) -> TableRow:
         short = one.label[:SHOWN_HASH] if FULL_HASH.fullmatch(one.label) else one.label
         labelled: tuple[Text, ...] = (Name(short, LABEL_LIMIT) if short else Safe(""),) if label else ()
-        return Row((Safe(one.index), *labelled, *cells(one)))
+        return TableRow((Safe(one.index), *labelled, *cells(one)))
 
     shown = tuple(Column(name=name, right=name in FIGURES) for name in ("row", label, *names) if name)
-    return table(shown, rows, row, shown=Shown.TABLE, most=LISTED)
+    return table(shown, rows, row, shown=Shown.TABLE, most=_LISTED)
 
 
 def _change_cells(change: ChangePoint, *, unit: str) -> Iterator[Text]:
@@ -240,7 +240,7 @@ def releases_page(matrix: DeviationMatrix) -> str:
     return page(html_of(Document(nodes=tuple(_releases(matrix)))), title="releases")
 
 
-def _releases(matrix: DeviationMatrix) -> Iterator[Node]:
+def _releases(matrix: DeviationMatrix) -> Iterator[DocumentNode]:
     rows = [row for row in matrix.rows if any(map(_moved, row.cells))]
     yield _heading(_summary(matrix, rows))
     if rows:
@@ -258,10 +258,10 @@ def _releases(matrix: DeviationMatrix) -> Iterator[Node]:
         title=title,
     )
     if transient := [*_transient_regressions(rows)]:
-        summary = Safe(f"{counted(len(transient), 'regression')} that a later version undid")
+        summary = Safe(f"{count_of(len(transient), 'regression')} that a later version undid")
         yield Fold(summary=summary, parts=(Bullets(items=transient, total=len(transient)),))
     if few := sum(bool(row.too_few) for row in matrix.rows):
-        yield paragraph(Safe(f"Cannot tell of some versions of {counted(few, 'benchmark')}: under 5 samples"))
+        yield paragraph(Safe(f"Cannot tell of some versions of {count_of(few, 'benchmark')}: under 5 samples"))
 
 
 def _grid(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Iterator[Safe]:
@@ -269,10 +269,10 @@ def _grid(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Iterator[Safe]:
     changed = {cell.version for row in rows for cell in row.cells if _moved(cell)}
     versions = [version for version in matrix.versions if version in changed]
     header = ["", *(plain(version, limit=VERSION_LIMIT) for version in versions)]
-    body = [[plain(_name(row), limit=RELEASE_NAME_LIMIT), *_symbols(row, versions)] for row in rows[:LISTED]]
+    body = [[plain(_name(row), limit=RELEASE_NAME_LIMIT), *_symbols(row, versions)] for row in rows[:_LISTED]]
     yield from map(Safe, columns([header, *body]))
-    if len(rows) > LISTED:
-        yield Safe(f"and {len(rows) - LISTED:,} more rows: see --json")
+    if len(rows) > _LISTED:
+        yield Safe(f"and {len(rows) - _LISTED:,} more rows: see --json")
 
 
 def _frame(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
@@ -320,7 +320,7 @@ def _curve(row: Metric, versions: Sequence[str]) -> str:
 def _summary(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
     worse = sum(cell.verdict == "regression" for row in rows for cell in row.cells)
     better = sum(cell.verdict == "improvement" for row in rows for cell in row.cells)
-    compared = f"{counted(len(matrix.rows), 'benchmark')} over {counted(len(matrix.versions), 'version')}"
+    compared = f"{count_of(len(matrix.rows), 'benchmark')} over {count_of(len(matrix.versions), 'version')}"
     deviations = f"{worse:,} worse, {better:,} better" if worse or better else "no deviation"
     sure = f"of {percent(matrix.minimum_effect)} or more, with non-overlapping median intervals"
     return Safe(f"{compared}: {deviations} ({sure})")

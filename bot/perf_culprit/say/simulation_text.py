@@ -20,20 +20,20 @@ from perf_culprit.say.charts import line_chart
 from perf_culprit.say.document import (
     Column,
     Document,
+    DocumentNode,
     Heading,
     Name,
-    Node,
     Picture,
     Table,
     Text,
     Tone,
     grid,
-    joined,
+    join_texts,
     paragraph,
     words,
 )
 from perf_culprit.say.inert import Safe
-from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities, significant
+from perf_culprit.say.numbers import amount, count_of, percent, percent_at_least, quantities, significant
 from perf_culprit.say.render_html import html_of, page
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
@@ -56,7 +56,7 @@ def _document(report: SimulationReport) -> Document:
     return Document(nodes=tuple(nodes), more_at=Safe("the JSON"))
 
 
-def _single(configuration: Configuration) -> Iterator[Node]:
+def _single(configuration: Configuration) -> Iterator[DocumentNode]:
     simulated = configuration.simulation
     yield Heading(text=_title(simulated), tone=Tone.PLAIN)
     yield grid(("layer", "of", "output", "mean", "95% interval"), [*map(_estimated, simulated.estimates)])
@@ -82,7 +82,7 @@ def _estimated(estimate: Estimate) -> tuple[Text, ...]:
 
 def _title(simulated: Simulation) -> Text:
     hours = quantities((simulated.simulated_s / 3600,), "")[0].number
-    took = Safe(f"{counted(simulated.replications, 'replication')} of {hours} h, seed {simulated.seed}")
+    took = Safe(f"{count_of(simulated.replications, 'replication')} of {hours} h, seed {simulated.seed}")
     return words("{}, scenario {}: {}", Name(simulated.design), Name(simulated.scenario), took)
 
 
@@ -105,8 +105,8 @@ def _saturated(saturation: Saturation) -> Text:
 _NUMBER: Final = re.compile(r"\s*(\d+(?:\.\d+)?)(.*)")
 
 
-def _sweep(report: SimulationReport) -> Iterator[Node]:
-    count = Safe(counted(len(report.configurations), "configuration"))
+def _sweep(report: SimulationReport) -> Iterator[DocumentNode]:
+    count = Safe(count_of(len(report.configurations), "configuration"))
     yield Heading(text=words("{} of {}", count, _title(report.configurations[0].simulation)), tone=Tone.PLAIN)
     axis = max(report.swept, key=lambda name: len({_value(one, name).text for one in report.configurations}))
     if all(_NUMBER.fullmatch(_value(one, axis).text) for one in report.configurations):
@@ -119,7 +119,7 @@ def _sweep(report: SimulationReport) -> Iterator[Node]:
         yield _best(report, layers)
     for one in report.configurations:
         if one.simulation.overloaded:
-            settings = joined(", ", (words("{} {}", Name(name), _value(one, name)) for name in report.swept))
+            settings = join_texts(", ", (words("{} {}", Name(name), _value(one, name)) for name in report.swept))
             yield paragraph(words("Unstable at {}: {}.", settings, _loaded(one.simulation.overloaded[0])))
 
 
@@ -178,10 +178,12 @@ def winners(report: SimulationReport) -> list[tuple[str, Layer, Configuration]]:
 
 def _best(report: SimulationReport, layers: Sequence[Layer]) -> Table:
     name, *others = report.swept
-    best = {(value, layer): joined(" ", (_value(one, key) for key in others)) for value, layer, one in winners(report)}
+    best = {
+        (value, layer): join_texts(" ", (_value(one, key) for key in others)) for value, layer, one in winners(report)
+    }
     values = dict.fromkeys(value for value, _ in best)
     rows = [(Name(value), *(best.get((value, layer), Safe("")) for layer in layers)) for value in values]
-    title = words("Best {} for each {}", joined(", ", map(Name, others)), Name(name))
+    title = words("Best {} for each {}", join_texts(", ", map(Name, others)), Name(name))
     return grid((Column(name="", of=name), *(f"best by {layer}" for layer in layers)), rows, title)
 
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
+from perf_culprit.say.document import Heading, Hyperlink, Name, Paragraph, Prose, Tone, paragraph, words
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.render_markdown import markdown, markdown_text
 
@@ -16,7 +16,7 @@ class Lack(StrEnum):
 
 def lack_line(lack: Lack, reason: str, *, sha: str, run_url: str) -> Safe:
     """Return the line above an earlier result. `reason` may quote a stranger's file."""
-    run = Link(Safe("the run"), run_url)
+    run = Hyperlink(Safe("the run"), run_url)
     told = "> ⚠️ **{}:** {} ({}, {}). What follows is an earlier result."
     return markdown(words(told, Safe(lack), Name(sha[:7]), Prose(reason), run))
 
@@ -24,12 +24,12 @@ def lack_line(lack: Lack, reason: str, *, sha: str, run_url: str) -> Safe:
 def unmeasured_text(reason: str, *, sha: str, run_url: str) -> str:
     """Return the text for the job summary."""
     heading = Heading(text=words("Not measured: {}", Name(sha[:7])), tone=Tone.UNSURE, mark="⚠️")
-    return markdown_text(heading, paragraph(words("{}, {}", Prose(reason), Link(Safe("the run"), run_url))))
+    return markdown_text(heading, paragraph(words("{}, {}", Prose(reason), Hyperlink(Safe("the run"), run_url))))
 
 
 def unmeasured_body(reason: str, *, run_url: str) -> str:
     """Return the text for the check run, which belongs to that commit."""
-    log = Link(Safe("the log of the measurement"), run_url)
+    log = Hyperlink(Safe("the log of the measurement"), run_url)
     return markdown_text(paragraph(words("No verdict: {}. See {}.", Prose(reason), log)))
 
 

@@ -9,7 +9,7 @@ import msgspec
 from perf_culprit.model.json_files import encode
 from perf_culprit.model.notification import Notification
 from perf_culprit.say.inert import clean
-from perf_culprit.say.numbers import counted
+from perf_culprit.say.numbers import count_of
 
 TITLE_LIMIT: Final = 200
 
@@ -21,7 +21,7 @@ def message(notification: Notification, form: str) -> bytes:
 
 def _heading(notification: Notification) -> str:
     count = len(notification.issues) + notification.omitted
-    return f"{notification.repository}: {counted(count, 'performance issue')} opened"
+    return f"{notification.repository}: {count_of(count, 'performance issue')} opened"
 
 
 def _titles(notification: Notification) -> list[tuple[str, str]]:

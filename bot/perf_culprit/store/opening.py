@@ -168,5 +168,5 @@ def open_git_branch(
     remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
 ) -> Iterator[GitBranch]:
     """Open the current branch in a private repository."""
-    with git.kept_folder(f"history {branch} of {remote.url}") as folder:
+    with git.open_kept_folder(f"history {branch} of {remote.url}") as folder:
         yield GitBranch(remote, folder, branch=branch, retention=retention)

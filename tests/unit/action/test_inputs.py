@@ -2,7 +2,7 @@
 
 import pytest
 
-from perf_culprit.action.inputs import Given, read_inputs
+from perf_culprit.action.inputs import WrittenInputs, read_inputs
 from perf_culprit.errors import EXIT_USAGE, BotError
 from perf_culprit.model.bisection import Engine
 
@@ -57,7 +57,7 @@ def test_what_is_right_reaches_the_configuration() -> None:
         "fail-threshold": "300%",
         "alert-comment-cc-users": "@octocat, @octo-org/perf",
     }
-    assert set(given) == {field.option.form for field in Given.fields() if field.option.key}
+    assert set(given) == {field.option.form for field in WrittenInputs.fields() if field.option.key}
     config = read_inputs({f"INPUT_{name.upper()}": text for name, text in given.items()}).config
     assert (config.detector, config.unit) == ("change_point", "sample")
     assert (config.suite, config.minimum_effect, config.history.branch) == ("nightly", 0.02, "perf/nightly")

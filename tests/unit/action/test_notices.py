@@ -12,7 +12,7 @@ from perf_culprit.action.jobs import notices
 from perf_culprit.config.reader import parse_config
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, InfrastructureError
-from perf_culprit.flows.published_schemas import schema
+from perf_culprit.flows.published_schemas import published_schema
 from perf_culprit.github.host import Opened
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.run import MetricKey
@@ -71,7 +71,7 @@ def send(form: str | None, url: str = WEBHOOK, *, count: int = 1, is_ours: bool 
 
 def test_json_is_the_published_schema(posted: Posted) -> None:
     assert send("json", count=12) == []
-    jsonschema.validate(posted.body, json.loads(schema("notification")))
+    jsonschema.validate(posted.body, json.loads(published_schema("notification")))
     assert (len(posted.body["issues"]), posted.body["omitted"]) == (10, 2)
     first = posted.body["issues"][0]
     assert (first["url"], first["culprit"]) == (ISSUE, "b" * 40)

@@ -21,12 +21,12 @@ ACTION = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from perf_culprit.action.runner_token import become_owner
-from perf_culprit.action.runner_token import INPUTS, own_secrets
+from perf_culprit.action.runner_token import SECRET_INPUTS, own_secrets
 from pathlib import Path
 from perf_culprit.undumpable import PR_SET_DUMPABLE, close_process
 import ctypes
 is_open = sys.argv[3] == "open"
-secrets = {name: os.environ[name] for name in INPUTS} if is_open else own_secrets()
+secrets = {name: os.environ[name] for name in SECRET_INPUTS} if is_open else own_secrets()
 close_process()
 become_owner(Path(sys.argv[2]))
 if is_open:

@@ -2,14 +2,14 @@
 
 from math import ceil, log2
 
-from perf_culprit.flows.backfill import Levels, next_place
+from perf_culprit.flows.backfill import LevelByMetric, next_place
 from perf_culprit.model.run import MetricKey
 
 KEY = MetricKey("sort", "time")
 
 
 def measured(places: int, level: dict[int, float], *, failing: frozenset[int] = frozenset()) -> list[int]:
-    levels: dict[int, Levels] = {}
+    levels: dict[int, LevelByMetric] = {}
     failed: set[int] = set()
     order = []
     while (place := next_place(places, levels, failed)) is not None:
@@ -43,5 +43,5 @@ def test_what_failed_is_not_tried_again_and_stops_nothing() -> None:
 
 
 def test_nothing_to_compare_is_no_step() -> None:
-    levels: dict[int, Levels] = {0: {}, 2: {KEY: 0.0}, 9: {KEY: -1.0}}
+    levels: dict[int, LevelByMetric] = {0: {}, 2: {KEY: 0.0}, 9: {KEY: -1.0}}
     assert next_place(10, levels, set()) == 6

@@ -11,7 +11,7 @@ from perf_culprit.cli.entry import main
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
-from perf_culprit.flows.compare import collect_run, compare_files
+from perf_culprit.flows.compare import collect_run, compare_result_files
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Report
 from perf_culprit.store.opening import HistoryPlace
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def by_option(*, paired: bool) -> Report:
-    return compare_files(Compare(baseline=GOOD, target=TARGET, paired=paired), config=Config())
+    return compare_result_files(Compare(baseline=GOOD, target=TARGET, paired=paired), config=Config())
 
 
 def by_action() -> Report:
@@ -62,7 +62,7 @@ def test_benchmarks_beside_them_are_compared(folder: Path) -> None:
         text = f'{{"format": "perf-culprit-run", "version": 1, "benchmarks": [{entry}]}}'
         (folder / f"{side}.json").write_text(text)
     asked = Compare(baseline=(*GOOD, "good.json"), target=(*TARGET, "new.json"), paired=True)
-    report = compare_files(asked, config=Config())
+    report = compare_result_files(asked, config=Config())
     assert {finding.benchmark for finding in report.findings} == {"parse", "counters"}
     assert (report.missing, report.new) == ((), ())
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perf_culprit.errors import UsageError
-from perf_culprit.flows.measured_side import MeasuredSide, new_job, resume
+from perf_culprit.flows.measured_side import MeasuredSide, new_job, resume_sides
 from perf_culprit.model.run import Benchmark, CounterTable, Direction, Environment, Metric, Run, Summary
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
@@ -40,7 +40,7 @@ def test_a_round_more_is_two_groups_more(tmp_path: Path, of_value: object, *, is
         side.write()
     if is_resumed:
         both = sides(tmp_path)
-        resume(both, FACTS)
+        resume_sides(both, FACTS)
     for side in both:
         add(side, of_value(3.0), of_value(4.0))  # type: ignore[operator]
         (benchmark,) = side.run.benchmarks
@@ -68,7 +68,7 @@ def test_an_end_between_the_two_files_repeats_the_round_of_one(tmp_path: Path) -
     add(baseline, sampled(3.0), sampled(4.0))
     baseline.write()
     resumed = sides(tmp_path)
-    resume(resumed, FACTS)
+    resume_sides(resumed, FACTS)
     for side in resumed:
         add(side, sampled(5.0), sampled(6.0))
         assert side.run.benchmarks[0].rounds == (1, 1, 2, 2)
@@ -79,6 +79,6 @@ def test_another_machine_does_not_go_on(tmp_path: Path) -> None:
     for side in sides(tmp_path, cpu="one"):
         add(side, sampled(1.0), sampled(2.0))
         side.write()
-    resume(sides(tmp_path, cpu="one"), FACTS)
+    resume_sides(sides(tmp_path, cpu="one"), FACTS)
     with pytest.raises(UsageError, match="different: cpu of the machine"):
-        resume(sides(tmp_path, cpu="another"), FACTS)
+        resume_sides(sides(tmp_path, cpu="another"), FACTS)

@@ -2,15 +2,15 @@
 
 import pytest
 
-from perf_culprit.git.objects import MOST_KEPT, kept_folder, remove_kept
+from perf_culprit.git.objects import MOST_KEPT, open_kept_folder, remove_kept
 
 
 def test_the_next_user_has_what_the_one_before_fetched_and_two_at_once_are_apart() -> None:
-    with kept_folder("one") as first:
+    with open_kept_folder("one") as first:
         (first / "fetched").touch()
-        with kept_folder("one") as other:
+        with open_kept_folder("one") as other:
             assert other != first
-    with kept_folder("one") as again:
+    with open_kept_folder("one") as again:
         assert (again / "fetched").exists()
     remove_kept()
     assert not first.exists()
@@ -18,12 +18,12 @@ def test_the_next_user_has_what_the_one_before_fetched_and_two_at_once_are_apart
 
 
 def test_after_trouble_nothing_is_kept_and_never_more_than_a_few() -> None:
-    with pytest.raises(KeyboardInterrupt), kept_folder("two") as broken:
+    with pytest.raises(KeyboardInterrupt), open_kept_folder("two") as broken:
         raise KeyboardInterrupt
     assert not broken.exists()
     folders = []
     for number in range(MOST_KEPT + 1):
-        with kept_folder(f"purpose {number}") as folder:
+        with open_kept_folder(f"purpose {number}") as folder:
             folders.append(folder)
     assert [folder.exists() for folder in folders] == [False, *[True] * MOST_KEPT]
     remove_kept()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.commands.measure_requests import Affected
-from perf_culprit.measure.affected import Selection, reach
+from perf_culprit.measure.affected import MeasureChoice, reach
 from tests.support.git_repository import init_repository, run_git
 
 CARGO = {
@@ -105,7 +105,7 @@ def reached(
     run: str,
     build: str | None = None,
     only: Affected = "suites",
-) -> Selection:
+) -> MeasureChoice:
     for tool in ("go", "cargo"):
         if re.search(rf"\b{tool} [a-z]", f"{build} {run}") and shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")

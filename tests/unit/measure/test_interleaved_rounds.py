@@ -1,7 +1,7 @@
 import pytest
 
 from perf_culprit.judge.paired_executions import planned_looks
-from perf_culprit.measure.worktree_executor import drawn_round, interleaved
+from perf_culprit.measure.worktree_executor import balanced_round, interleaved
 
 
 def test_every_round_is_a_palindrome() -> None:
@@ -11,14 +11,14 @@ def test_every_round_is_a_palindrome() -> None:
 
 
 def test_a_drawn_round_is_a_palindrome_of_any_order_that_its_seed_repeats() -> None:
-    rounds = [list(drawn_round("AB", seed=5, number=number)) for number in range(200)]
+    rounds = [list(balanced_round("AB", seed=5, number=number)) for number in range(200)]
     assert {"".join(side for side, _ in one) for one in rounds} == {"ABBA", "BAAB"}
     assert 60 < sum(one[0][0] == "A" for one in rounds) < 140
     for one in rounds:
         assert (one[0][1], one[2][1]) == (one[1][1], one[3][1])
-    assert rounds[7] == list(drawn_round("AB", seed=5, number=7))
-    assert rounds != [list(drawn_round("AB", seed=6, number=number)) for number in range(200)]
-    three = {"".join(side for side, _ in drawn_round("ABC", seed=5, number=number)) for number in range(200)}
+    assert rounds[7] == list(balanced_round("AB", seed=5, number=7))
+    assert rounds != [list(balanced_round("AB", seed=6, number=number)) for number in range(200)]
+    three = {"".join(side for side, _ in balanced_round("ABC", seed=5, number=number)) for number in range(200)}
     assert len(three) == 6
     assert all(order == order[::-1] for order in three)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from perf_culprit.flows.published_schemas import SCHEMAS, schema_text
+from perf_culprit.flows.published_schemas import SCHEMA_KINDS, schema_text
 from perf_culprit.model.report import encode_report
 from perf_culprit.model.run import Benchmark, Environment, Run, Summary
 from perf_culprit.model.run_file import encode_run
@@ -16,14 +16,14 @@ DOCS = Path(__file__).parents[3] / "docs"
 REPORTS = every_conclusion()
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("name", SCHEMA_KINDS)
 def test_the_published_schema_is_current(name: str) -> None:
     published = (DOCS / f"{name}.schema.json").read_text(encoding="utf-8")
     assert published == schema_text(name), "run `python -m perf_culprit.flows.published_schemas`"
 
 
 def test_every_file_has_its_schema() -> None:
-    assert SCHEMAS.keys() == {
+    assert SCHEMA_KINDS.keys() == {
         "run-v1",
         "acceptance-v1",
         "report-v2",

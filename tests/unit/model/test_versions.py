@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from perf_culprit.errors import DataError, NewerVersionError
-from perf_culprit.flows.published_schemas import SCHEMAS, schema_text
+from perf_culprit.flows.published_schemas import SCHEMA_KINDS, schema_text
 from perf_culprit.flows.site import restored
 from perf_culprit.model.bisection_files import (
     BisectionFile,
@@ -236,7 +236,7 @@ def test_a_reason_is_refused_with_its_place() -> None:
 
 
 def test_schemas_refuse_what_the_reader_refuses() -> None:
-    for name in SCHEMAS:
+    for name in SCHEMA_KINDS:
         schema = json.loads(schema_text(name))
         top = schema["$defs"][schema["$ref"].rpartition("/")[2]]
         assert top["additionalProperties"] is False

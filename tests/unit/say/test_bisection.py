@@ -26,7 +26,7 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Doubt, Reason, SearchReason, because, remark
 from perf_culprit.model.report import ChangeCause, SuspectReason
 from perf_culprit.model.run import MetricKey
-from perf_culprit.say.bisection_answer import MOST_ROWS, bisection_markdown, bisection_text, plot
+from perf_culprit.say.bisection_answer import MOST_ROWS, bisection_markdown, bisection_text, plot_commits
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.call_tree_words import why
 from tests.support.bisections import BAD, FIRST, FOLDED, GOOD, RANGE, REPORT, SECOND
@@ -296,10 +296,10 @@ def test_what_stays_unresolved_comes_with_the_search_for_it() -> None:
 
 def test_the_plot_is_bounded_and_marks_what_is_unknown() -> None:
     many = [MeasuredCommit(commit=f"{number:040x}", executions=1, relative_change=0.1) for number in range(200)]
-    lines = plot(many)
+    lines = plot_commits(many)
     assert len(lines) == MOST_ROWS
     assert len({len(line) for line in lines}) == 1
-    (lost,) = plot([MeasuredCommit(commit=GOOD, executions=2, failures=("x",))])
+    (lost,) = plot_commits([MeasuredCommit(commit=GOOD, executions=2, failures=("x",))])
     assert "no number" in lost
 
 
@@ -308,7 +308,7 @@ def test_a_wide_interval_does_not_squeeze_the_others() -> None:
         commit=BAD, executions=2, relative_change=0.5, confidence_interval=Interval(low=-0.9, high=90.0, level=0.95)
     )
     good = MeasuredCommit(commit=GOOD, executions=2, relative_change=0.0)
-    first, second = plot([good, wide])
+    first, second = plot_commits([good, wide])
     assert first.index("●") < second.index("●")
     assert second.index("●") - first.index("●") > 25
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from perf_culprit.model.bisection import ChangeFacts, CommitRange, PlannedSearch, StoredNoise
-from perf_culprit.say.bisection_steps import LISTED, plan_text
+from perf_culprit.say.bisection_steps import LISTED_STEPS, plan_text
 
 RANGE = CommitRange(good="a" * 40, bad="b" * 40, commits=("b" * 40,), parents=((),))
 PLAN: dict[str, Any] = {"commit_range": RANGE, "subjects": {}, "executions": (1, 2), "budget": 400}
@@ -33,7 +33,7 @@ def test_the_plan_counts_and_lists() -> None:
     assert lines[1] == "good is not an ancestor of bad: the merge base bbbbbbb is measured first"
     assert "\x1b" not in lines[3]
     assert lines[4] == "  0000000  Second  (unchanged)"
-    assert f"  … and {60 - LISTED} more" in lines
+    assert f"  … and {60 - LISTED_STEPS} more" in lines
     assert "about 50 executions" in lines[-3]
     assert "budget 400" in lines[-3]
     assert lines[-2].startswith("How many minutes: unknown")

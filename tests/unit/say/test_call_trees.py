@@ -21,7 +21,7 @@ from perf_culprit.say.call_trees import tree_comparison_text
 from perf_culprit.say.certainty_words import NOT_PROVEN
 from perf_culprit.say.comment import COMMENT_LIMIT_CHARACTERS, render_markdown
 from perf_culprit.say.comparison import PageOptions, render_text
-from perf_culprit.say.report_parts import remarks
+from perf_culprit.say.report_parts import line_remarks
 from tests.support.compared_trees import Tree
 from tests.support.diagnosed_reports import SUBJECT, diagnosed, diagnosis
 from tests.support.hostile import _PIECES
@@ -139,7 +139,7 @@ def test_without_a_regression_the_first_lines_are_silent() -> None:
     first, _, second, *_ = render_markdown(report).split("\n")
     assert "through" not in first
     assert "compile_regex" not in second
-    assert remarks(report) == ()
+    assert line_remarks(report) == ()
 
 
 def test_where_the_metrics_cannot_tell_the_first_lines_say_what_the_call_trees_saw() -> None:
@@ -188,7 +188,7 @@ def test_length_with_long_names_everywhere() -> None:
 
 
 def test_remarks_stand_beside_the_changed_code() -> None:
-    (remark,) = remarks(diagnosed())
+    (remark,) = line_remarks(diagnosed())
     assert (remark.path, remark.line, remark.title) == ("src/parser.py", 41, "Slower: Parser.tokenize")
     assert remark.message.startswith("Parser.tokenize: +")
     assert "calls a method more often" in remark.message
@@ -203,4 +203,4 @@ def test_paths_outside_the_repository_get_no_remark(path: str) -> None:
     moved = replace(code, file=path)
     suspects = tuple(replace(one, touched=moved) for one in comparison.suspects)
     assert report.conclusion is Conclusion.REGRESSION
-    assert remarks(diagnosed(replace(comparison, suspects=suspects))) == ()
+    assert line_remarks(diagnosed(replace(comparison, suspects=suspects))) == ()

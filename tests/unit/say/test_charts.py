@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from perf_culprit.say.charts import MOST_POINTS, bar, plot, sparkline, strips, without_extremes
+from perf_culprit.say.charts import MOST_POINTS, bar, plot_series, sparkline, strips, without_extremes
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_samples_beyond_the_1st_and_99th_percentile_are_left_out_if_the_others_n
 
 
 def test_a_plot_shows_points_and_levels() -> None:
-    assert plot([1.0] * 3 + [2.0] * 3, [(3, 1.0, 2.0)], width=6, height=2) == ["   •••", "•••   "]
-    assert plot([1.0, 1.1, math.nan, 2.0], [(2, 1.0, 2.0)], width=4, height=2) == ["  ─•", "••  "]
-    assert plot([5.0] * 4, [], width=10, height=6) == ["••••"]
-    assert len(plot([float(i) for i in range(500)], [], width=56, height=6)[0]) == 56
+    assert plot_series([1.0] * 3 + [2.0] * 3, [(3, 1.0, 2.0)], width=6, height=2) == ["   •••", "•••   "]
+    assert plot_series([1.0, 1.1, math.nan, 2.0], [(2, 1.0, 2.0)], width=4, height=2) == ["  ─•", "••  "]
+    assert plot_series([5.0] * 4, [], width=10, height=6) == ["••••"]
+    assert len(plot_series([float(i) for i in range(500)], [], width=56, height=6)[0]) == 56

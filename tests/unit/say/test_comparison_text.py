@@ -10,7 +10,7 @@ from perf_culprit.model.run import MetricKey
 from perf_culprit.say.certainty_words import NOT_PROVEN
 from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
-from perf_culprit.say.render_terminal import LISTED
+from perf_culprit.say.render_terminal import LISTED_ROWS
 from tests.support.reports import SLOWER, UNCHANGED, every_conclusion, finding, report, withdrawn
 
 REPORT = every_conclusion()["regression-fails"]
@@ -107,7 +107,7 @@ def test_numbers_of_other_hardware_are_not_judged() -> None:
 
 
 def test_long_lists_are_cut_with_a_count() -> None:
-    many = replace(REPORT, missing=tuple(MetricKey(f"gone{i}", "time") for i in range(LISTED + 7)))
+    many = replace(REPORT, missing=tuple(MetricKey(f"gone{i}", "time") for i in range(LISTED_ROWS + 7)))
     assert "and 7 more: see report.json" in render_text(many, colour=False, width=120)
 
 

@@ -11,21 +11,21 @@ from perf_culprit.say.document import (
     Address,
     Bullets,
     Column,
-    Commit,
+    ColumnRole,
+    CommitLink,
     Document,
+    DocumentNode,
     Figure,
     Fold,
     Heading,
-    Link,
+    Hyperlink,
     Name,
-    Node,
     Prose,
-    Role,
-    Row,
     Shown,
     Sign,
     Strong,
     Table,
+    TableRow,
     Text,
     Tone,
     grid,
@@ -41,23 +41,23 @@ from perf_culprit.say.render_terminal import render_terminal, terminal
 
 HOSTILE = "<b>@everyone</b> [x](https://evil.example) `y` \x1b[2J ##[error]\n::add-mask::z"
 COLUMNS = (
-    Column(name="name", role=Role.NAME),
-    Column(name="before", role=Role.SIDE, right=True),
-    Column(name="after", role=Role.SIDE, right=True),
+    Column(name="name", role=ColumnRole.NAME),
+    Column(name="before", role=ColumnRole.SIDE, right=True),
+    Column(name="after", role=ColumnRole.SIDE, right=True),
     Column(name="interval", joins=True, spare=True),
-    Column(name="why", role=Role.WORDS),
+    Column(name="why", role=ColumnRole.WORDS),
 )
 
 
 def rows_of(*rows: tuple[str, Text, str], shown: Shown = Shown.LIST) -> Table:
-    def row(entry: tuple[str, Text, str]) -> Row:
+    def row(entry: tuple[str, Text, str]) -> TableRow:
         name, after, why = entry
-        return Row((Name(name), Safe("1 s"), after, Safe("(±1)"), Safe(why)))
+        return TableRow((Name(name), Safe("1 s"), after, Safe("(±1)"), Safe(why)))
 
     return table(COLUMNS, rows, row, title=Safe("2 undecided"), shown=shown)
 
 
-def on_terminal(*nodes: Node, width: int = 80) -> str:
+def on_terminal(*nodes: DocumentNode, width: int = 80) -> str:
     return render_terminal(Document(nodes=nodes), width=width, colour=False)
 
 
@@ -65,14 +65,14 @@ def on_terminal(*nodes: Node, width: int = 80) -> str:
     ("text", "page", "line", "element"),
     [
         (Strong(words("{} is slow", Name("a"))), "**`a` is slow**", "a is slow", "<strong><code>a</code> is slow"),
-        (Commit("a" * 40), "`aaaaaaa`", "aaaaaaa", "<code>aaaaaaa</code>"),
+        (CommitLink("a" * 40), "`aaaaaaa`", "aaaaaaa", "<code>aaaaaaa</code>"),
         (
-            Link(Safe("run"), "https://x.example/1"),
+            Hyperlink(Safe("run"), "https://x.example/1"),
             "[run](https://x.example/1)",
             "run",
             '<a href="https://x.example/1">',
         ),
-        (Link(Safe("run"), None), "run", "run", "run"),
+        (Hyperlink(Safe("run"), None), "run", "run", "run"),
         (Sign(page="🔴", terminal="Worst: "), "🔴", "Worst: ", "🔴"),
         (Address("https://x.example/c"), "", "https://x.example/c", ""),
         (some([Safe("a"), Safe("b"), Safe("c")], 2), "a, b and 1 more", "a, b and 1 more", "a, b and 1 more"),
@@ -84,7 +84,7 @@ def test_a_text_has_the_form_of_its_medium(text: Text, page: str, line: str, ele
     assert html(text).startswith(element)
 
 
-@pytest.mark.parametrize("text", [Name(HOSTILE), Prose(HOSTILE), Commit(HOSTILE), Strong(Name(HOSTILE))])
+@pytest.mark.parametrize("text", [Name(HOSTILE), Prose(HOSTILE), CommitLink(HOSTILE), Strong(Name(HOSTILE))])
 def test_foreign_text_is_text_in_every_medium(text: Text) -> None:
     page = cmarkgfm.github_flavored_markdown_to_html(markdown_text(paragraph(text)), Options.CMARK_OPT_UNSAFE)
     for shown in (page, html_of(Document(nodes=(paragraph(text),)))):
@@ -113,7 +113,7 @@ COMMAND = Name("::add-mask::x")
     ],
 )
 @pytest.mark.parametrize("colour", [False, True])
-def test_no_line_of_a_terminal_is_a_command_to_the_runner(node: Node, *, colour: bool) -> None:
+def test_no_line_of_a_terminal_is_a_command_to_the_runner(node: DocumentNode, *, colour: bool) -> None:
     text = render_terminal(Document(nodes=(node,)), width=80, colour=colour)
     assert ": :" in text
     for line in text.splitlines():

@@ -10,7 +10,7 @@ from perf_culprit.model.run import Metric
 from perf_culprit.say.certainty_words import NOT_PROVEN, WOULD_SUSPECT
 from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
-from perf_culprit.say.document import spans
+from perf_culprit.say.document import as_spans
 from perf_culprit.say.finding_tables import certainty_text, changed_cells
 from perf_culprit.say.headlines import effect, headline
 from perf_culprit.say.inert import Safe
@@ -95,7 +95,7 @@ def test_a_manifold_time_is_a_factor() -> None:
     assert effect(finding("x", 10.0, 9_870.0, metric=TIME_MS)) == "takes 987 times as long"
     number = finding("x", 10.0, 2_000.0, metric=ALLOCATIONS)
     assert effect(number) == "is 200 times as high, where lower is better"
-    assert str(spans(changed_cells(Safe("x"), number)[0])[-1]) == "\N{MULTIPLICATION SIGN}200"
+    assert str(as_spans(changed_cells(Safe("x"), number)[0])[-1]) == "\N{MULTIPLICATION SIGN}200"
 
 
 @pytest.mark.parametrize(

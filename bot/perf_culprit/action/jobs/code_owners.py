@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 # In this order GitHub looks for the file, and reads only the first.
-PLACES: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
+CODE_OWNERS_FILES: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 # Addresses cannot be mentioned.
 _OWNER: Final = re.compile(r"@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?")
 _PIECE: Final = re.compile(r"/\*\*/|^\*\*/|\*\*|\*|\?|[^*?/]+|/")

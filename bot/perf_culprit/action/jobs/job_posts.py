@@ -6,12 +6,12 @@ from typing import Final
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.publish import page_options, write_comment
-from perf_culprit.flows.render import drawn
+from perf_culprit.flows.render import draw_or_verdict
 from perf_culprit.github.bot_texts import RESULT_START, joint_marker
 from perf_culprit.github.host import Check, CheckConclusion, CheckResult, Host
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.report import Report
-from perf_culprit.say.comment import loudest_first, render_joint, render_markdown
+from perf_culprit.say.comment import by_loudness, render_joint, render_markdown
 from perf_culprit.say.unjudged_texts import Lack, lack_line, unjudged_body, unmeasured_body
 
 MOST_ASKED_CHARACTERS: Final = 60_000
@@ -22,7 +22,7 @@ def joint_comment(
 ) -> str | None:
     """Write the one sticky comment for all suites. Return its address; None if the configuration wants none."""
     options = page_options(destination, mark=joint_marker(), number=number)
-    body = drawn(lambda: render_joint(reports, options=options), loudest_first(reports)[0].conclusion)
+    body = draw_or_verdict(lambda: render_joint(reports, options=options), by_loudness(reports)[0].conclusion)
     return write_comment(host, options.marker, body, reports=reports, number=number, config=config)
 
 
@@ -31,7 +31,7 @@ def asked_report(reports: Sequence[Report], destination: Destination) -> str:
     room = MOST_ASKED_CHARACTERS // len(reports)
     options = page_options(destination)
     draws = [(partial(render_markdown, report, options=options, limit=room), report.conclusion) for report in reports]
-    return "\n\n".join(drawn(draw, verdict) for draw, verdict in draws)
+    return "\n\n".join(draw_or_verdict(draw, verdict) for draw, verdict in draws)
 
 
 def fail_check(check: Check, *, reason: str, run_url: str) -> None:

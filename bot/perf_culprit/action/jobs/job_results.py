@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError
-from perf_culprit.flows.compare import Compared, compare_runs, judge_run, reading
+from perf_culprit.flows.compare import Comparison, compare_runs, judge_run, reading
 from perf_culprit.flows.compare_history import compare_run_with_history, stored_baseline
-from perf_culprit.flows.compared_commits import Merge, Reference
-from perf_culprit.flows.render import drawn, report_json, report_markdown
+from perf_culprit.flows.compared_commits import Merge, ReferenceCommit
+from perf_culprit.flows.render import draw_or_verdict, report_json, report_markdown
 from perf_culprit.judge.conclusion import is_flagged
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Verdict
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
@@ -103,13 +103,13 @@ def results_of(runs: Mapping[str, Run]) -> JobResults | None:
     )
 
 
-def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
+def result_files(compared: Comparison, results: JobResults) -> dict[str, bytes]:
     """Return a job's files by name: its report, its comment, and the runs that they were judged from."""
     runs = (results.run, results.baseline, results.confirm, results.confirm_baseline)
     return {
         **{name: encode_run(run) for name, run in zip(RUN_NAMES, runs, strict=True) if run is not None},
         REPORT_NAME: report_json(compared.report),
-        COMMENT_NAME: drawn(lambda: report_markdown(compared.report), compared.report.conclusion).encode(),
+        COMMENT_NAME: draw_or_verdict(lambda: report_markdown(compared.report), compared.report.conclusion).encode(),
     }
 
 
@@ -126,8 +126,8 @@ def compare_results(
     merge: Merge | None,
     place: HistoryPlace,
     accepted: Sequence[Acceptance] = (),
-    reference: Reference | None = None,
-) -> Compared:
+    reference: ReferenceCommit | None = None,
+) -> Comparison:
     """Judge by `config` against the base that was measured in the same job, else against the stored history.
 
     For a push (`base` is None) with both, the history tells whether the base, measured now, is at a level of its own.
@@ -160,7 +160,7 @@ def compare_results(
     report = replace(report, cost=sum(again, report.cost or NO_COST) or None)
     if base is None and merge is None and reference is None:
         report = with_innocence(report, results.run, base=results.baseline, config=config, place=place)
-    return Compared(run=results.run, report=report)
+    return Comparison(run=results.run, report=report)
 
 
 def judge_anew(
@@ -180,7 +180,7 @@ def judge_anew(
     merge = None
     reference = None
     if claim.reference and claim.base_commit:
-        reference = Reference(name=claim.reference, commit=claim.base_commit)
+        reference = ReferenceCommit(name=claim.reference, commit=claim.base_commit)
     elif claim.merge_commit and claim.base_commit and claim.target_commit:
         merge = Merge(commit=claim.merge_commit, base=claim.base_commit, head=claim.target_commit)
 

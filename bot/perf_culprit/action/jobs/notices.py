@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from perf_culprit.action.jobs.code_owners import PLACES, code_owners
+from perf_culprit.action.jobs.code_owners import CODE_OWNERS_FILES, code_owners
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.github.host import Opened
@@ -48,7 +48,7 @@ class Notices:
     def _code_owners(self) -> str:
         """The text of CODEOWNERS. The issue is worth more than its owners, so an unreadable file is an empty one."""
         with suppress(BotError):
-            content = next((data for place in PLACES if (data := self.read_file(place)) is not None), b"")
+            content = next((data for place in CODE_OWNERS_FILES if (data := self.read_file(place)) is not None), b"")
             return content.decode("utf-8", "replace")
         return ""
 

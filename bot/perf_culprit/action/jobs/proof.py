@@ -28,7 +28,7 @@ from perf_culprit.search.search_view import executions
 from perf_culprit.store.branch_files import BisectionConflictError
 
 PROOF: Final = "proof-"  # prefix of their ids
-NEXT_STEP: Final = "measure both commits in turn (docs/confirm.md)"
+_NEXT_STEP: Final = "measure both commits in turn (docs/confirm.md)"
 
 
 def is_suspected(report: Report) -> bool:
@@ -74,9 +74,9 @@ def _begun(
 ) -> Bisection:
     metrics = tuple(_suspected(report, run))
     if base is None or run.commit is None or base == run.commit:
-        raise DataError("no commit before it is known", next_step=NEXT_STEP)
+        raise DataError("no commit before it is known", next_step=_NEXT_STEP)
     if not metrics:
-        raise DataError("no benchmark with a direction is suspected", next_step=NEXT_STEP)
+        raise DataError("no benchmark with a direction is suspected", next_step=_NEXT_STEP)
     lead = metrics[0]
     ends, now = (base, run.commit), controller.now()
     # A B, B A, …: a steady drift affects both sides equally.

@@ -19,8 +19,8 @@ from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say.issue_texts import (
-    CommitRange,
     IssueOptions,
+    SuspectRange,
     accepted_note,
     issue_body,
     issue_title,
@@ -52,7 +52,7 @@ class _Board:
     destination: Destination
     report: Report
     config: Config
-    commits: CommitRange
+    commits: SuspectRange
     accepted: Sequence[Acceptance]
     issues: Mapping[str, TrackedIssue]
     against_history: Callable[[], Report] | None
@@ -357,17 +357,17 @@ def _note(board: _Board, name: str | None, *, is_accepted: bool) -> str:
     return recovered_note(name, at=board.commits.bad, repository_url=url)
 
 
-def _commits(report: Report, repository: Path) -> CommitRange:
+def _commits(report: Report, repository: Path) -> SuspectRange:
     """The commits from the newest baseline run to the target; without subjects if the checkout is too shallow."""
     bad = str(report.target_commit)
     good = next((choice.commit for choice in report.choices if choice.chosen and choice.commit), None)
     if good is None or not git.FULL_HASH.fullmatch(good):
         good = report.base_commit
     if good is None:
-        return CommitRange(good=None, bad=bad)
+        return SuspectRange(good=None, bad=bad)
     try:
         messages = git.messages(repository, good=good, bad=bad)
     except git.GitError:
-        return CommitRange(good=good, bad=bad)
+        return SuspectRange(good=good, bad=bad)
     subjects = tuple((commit, message.strip().partition("\n")[0] or "(empty)") for commit, message in messages.items())
-    return CommitRange(good=good, bad=bad, subjects=subjects)
+    return SuspectRange(good=good, bad=bad, subjects=subjects)

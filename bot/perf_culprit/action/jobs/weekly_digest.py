@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare_history import compare_run_with_history
-from perf_culprit.flows.compared_commits import Reference
+from perf_culprit.flows.compared_commits import ReferenceCommit
 from perf_culprit.github.bot_texts import benchmark_key, digest_marker
 from perf_culprit.github.host import Host, TrackedIssue
 from perf_culprit.model.finding import Verdict
@@ -123,7 +123,7 @@ class _Week:
         )
 
     def _compared(self, run: Run, earlier: str) -> Report:
-        reference = Reference(name="the week before", commit=earlier)
+        reference = ReferenceCommit(name="the week before", commit=earlier)
         compared = compare_run_with_history(run, config=self.config, base=None, place=self.place, reference=reference)
         return compared.report
 

@@ -3,11 +3,11 @@ import pytest
 from perf_culprit.action.command_grammar import (
     AcceptCommand,
     BisectCommand,
-    Command,
+    CommentCommand,
     HelpCommand,
     RetryCommand,
     RunCommand,
-    parse,
+    parse_comment,
 )
 from perf_culprit.errors import UsageError
 from perf_culprit.model.bisection import Engine
@@ -70,8 +70,8 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
         ),
     ],
 )
-def test_reads_commands(body: str, expected: Command) -> None:
-    assert parse(body) == expected
+def test_reads_commands(body: str, expected: CommentCommand) -> None:
+    assert parse_comment(body) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_reads_commands(body: str, expected: Command) -> None:
     ],
 )
 def test_leaves_other_comments_alone(body: str) -> None:
-    assert parse(body) is None
+    assert parse_comment(body) is None
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,6 @@ def test_leaves_other_comments_alone(body: str) -> None:
 )
 def test_refuses_with_what_would_be_valid(body: str, message: str, next_step: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse(body)
+        parse_comment(body)
     assert message in caught.value.message
     assert next_step in (caught.value.next_step or "")
