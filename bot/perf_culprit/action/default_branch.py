@@ -102,7 +102,9 @@ def merged_acceptances(job: ActionJob, commit: str) -> tuple[Acceptance, ...]:
     except BotError as error:
         job.log.tell(LogLevel.WARNING, f"accepted changes are unknown: {error}")
         return ()
-    here = tuple(entry for entry in stored if entry.commit == commit) if job.inputs.baseline_files else ()
+    here = (
+        tuple(acceptance for acceptance in stored if acceptance.commit == commit) if job.inputs.baseline_files else ()
+    )
     return here + (_merged(job, stored, commit) if on_default_branch else ())
 
 
@@ -123,7 +125,7 @@ def accepted_since(job: ActionJob, base: str, commit: str, *, suite: str) -> tup
             return ()
         head = git.find_commit(repository, commit) or git.resolve_commit(repository, default_branch(job))
         since = {*commits_between(repository, base=base, head=head), commit}
-    return tuple(entry for entry in stored if entry.commit in since)
+    return tuple(acceptance for acceptance in stored if acceptance.commit in since)
 
 
 def follow_reference(job: ActionJob, host: Host, reports: Sequence[Report]) -> None:
@@ -212,14 +214,14 @@ def _merged(job: ActionJob, stored: Sequence[Acceptance], commit: str) -> tuple[
     from perf_culprit.action.jobs.regression_issues import carried_acceptances
     from perf_culprit.github.job_context import connect_host
 
-    if all(entry.pull_request is None for entry in stored):
+    if all(acceptance.pull_request is None for acceptance in stored):
         return ()
     try:
         carried = carried_acceptances(connect_host(job.destination), stored)
     except BotError as error:
         job.log.tell(LogLevel.WARNING, f"what was accepted in pull requests is unknown: {error}")
         return ()
-    return tuple(entry for entry in carried if entry.commit == commit or not job.inputs.baseline_files)
+    return tuple(acceptance for acceptance in carried if acceptance.commit == commit or not job.inputs.baseline_files)
 
 
 def follow_up(job: ActionJob, host: Host, compared: Comparison) -> None:

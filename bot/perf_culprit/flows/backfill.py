@@ -182,9 +182,9 @@ def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dic
     wanted = [commit for commit in commits if commit in stored]
     places = {commit: place for place, commit in enumerate(commits)}
     levels: dict[int, LevelByMetric] = {places[commit]: {} for commit in wanted}
-    for entry in history.runs(suite, wanted):
-        if isinstance(entry, NamedRun) and not levels[places[entry.commit]]:
-            levels[places[entry.commit]] = levels_of(entry.run)
+    for run in history.runs(suite, wanted):
+        if isinstance(run, NamedRun) and not levels[places[run.commit]]:
+            levels[places[run.commit]] = levels_of(run.run)
     return levels
 
 

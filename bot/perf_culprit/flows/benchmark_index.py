@@ -86,7 +86,7 @@ def traced_index(
                     root=workplace.tree(commit),
                     python_path=os.environ.get("PYTHONPATH", ""),
                 )
-            return bounded({one: methods[one] for one in sorted(names) if one in methods})
+            return bounded({name: methods[name] for name in sorted(names) if name in methods})
         commits = {"target": commit}
         traced = trace_revisions(
             commands.run, tool, workplace=workplace, commits=commits, plan=plan, folder=Path(name), say=say
@@ -115,7 +115,7 @@ def below_benchmarks(profiles: Sequence[Profile], names: Collection[str]) -> dic
                 methods = times.setdefault(root, {})
                 methods[node.method] = max(methods.get(node.method, 0.0), math.fsum(node.elapsed_ms))
     return {
-        name: tuple(sorted(methods, key=lambda one: (-methods[one], one)))
+        name: tuple(sorted(methods, key=lambda method: (-methods[method], method)))
         for root, methods in times.items()
         for name in functions[root]
     }
@@ -154,7 +154,7 @@ def runs_file(index: Index, paths: Collection[str]) -> tuple[str, str, str] | No
         for method in methods:
             words = method.split(".")
             places = (method.partition(":")[0], *(".".join(words[:end]) for end in range(1, len(words))))
-            if place := next((one for one in places if one in by_place), None):
+            if place := next((place for place in places if place in by_place), None):
                 return name, method, by_place[place]
     return None
 

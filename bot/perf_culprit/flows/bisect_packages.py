@@ -52,7 +52,9 @@ def with_packages(
     if plan.of_failures or outcome.kind not in UNEXPLAINED or not installs:
         return report
     left = (plan.asked.executions or DEFAULT_EXECUTIONS) - outcome.executions
-    pairs = [(next(iter(git.parents(repository, one.commit)), ends[0]), one.commit) for one in outcome.culprits]
+    pairs = [
+        (next(iter(git.parents(repository, culprit.commit)), ends[0]), culprit.commit) for culprit in outcome.culprits
+    ]
     for good, bad in pairs or [ends]:
         chain = package_chain(repository, good, bad)
         is_one = bool(pairs) and (len(report.updates.get(bad, ())) == 1 if isinstance(chain, str) else chain.is_one)
@@ -106,13 +108,13 @@ def _of_packages(
 def _notes(answer: BisectionReport, chain: PackageChain, good: str) -> Iterator[Reason]:
     outcome, names = answer.outcome, answer.subjects
     facts: dict[str, Argument] = {"count": chain.packages, "executions": outcome.executions, "commit": good}
-    for one in outcome.culprits:
-        interval = one.confidence_interval
-        change = {"change": one.relative_change, "low": interval.low, "high": interval.high}
-        yield because(SearchReason.PACKAGE_CHANGED, package=names[one.commit], **change, **facts)
+    for culprit in outcome.culprits:
+        interval = culprit.confidence_interval
+        change = {"change": culprit.relative_change, "low": interval.low, "high": interval.high}
+        yield because(SearchReason.PACKAGE_CHANGED, package=names[culprit.commit], **change, **facts)
     if outcome.kind is OutcomeKind.NOT_REPRODUCED:
         yield because(SearchReason.PACKAGES_ALIKE, **facts)
-    elif possible := tuple(names[one.commit] for one in outcome.suspects):
+    elif possible := tuple(names[suspect.commit] for suspect in outcome.suspects):
         yield because(SearchReason.PACKAGES_POSSIBLE, packages=possible, **facts)
     elif not outcome.culprits:
         yield because(SearchReason.PACKAGES_UNDECIDED, why=reason_of(answer).rstrip("."), **facts)

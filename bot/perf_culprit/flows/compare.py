@@ -51,7 +51,7 @@ def reading(config: Config, *, tool: str = AUTO, stdin: BinaryIO | None = None) 
 
 def report_settings(config: Config, *, target: Run, looks: int) -> Settings:
     """Return the decision rule for the report's small print, with only the detectors that had something to judge."""
-    counts = target.benchmarks and all(is_count(entry.metric) for entry in target.benchmarks)
+    counts = target.benchmarks and all(is_count(benchmark.metric) for benchmark in target.benchmarks)
     metric = config.counted if counts else config.general
     used = [config.detector] * bool(target.benchmarks) + [config.counter_detector] * bool(target.counters)
     return Settings(
@@ -73,7 +73,7 @@ def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
 
 def is_named(config: Config, key: MetricKey) -> bool:
     """Whether the user's settings name this metric, not just its whole benchmark."""
-    return any(entry.metric != "*" and fnmatchcase(key.metric, entry.metric) for entry in config.benchmarks)
+    return any(benchmark.metric != "*" and fnmatchcase(key.metric, benchmark.metric) for benchmark in config.benchmarks)
 
 
 def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
@@ -148,7 +148,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
 def _failing(report: Report) -> list[MetricKey]:
     """Return the metrics whose numbers are those of failures of the target."""
     failing = {one.benchmark for one in report.lost if one.side is FailedSide.TARGET and one.kind in OF_FAILURES}
-    return [one.key for one in report.findings if one.key.benchmark in failing]
+    return [finding.key for finding in report.findings if finding.key.benchmark in failing]
 
 
 def _unreached(left: Unreached) -> Reason:
@@ -198,7 +198,7 @@ def with_changed_files(report: Report, where: Path | Iterable[str], *, config: C
             changes = git.file_changes(where, base, head) if base and head else ()
         except BotError:  # downloaded results need no checkout
             return report
-        where = [one.path for one in changes if one.blob and one.old_blob]
+        where = [change.path for change in changes if change.blob and change.old_blob]
     files = tuple(path for path in where if config.is_benchmark_file(path))[:SHOWN_NAMES]
     if not (files and report.findings) or codes & {Remark.HARNESS_CHANGED, Remark.HARNESS_OF_HEAD}:
         return report

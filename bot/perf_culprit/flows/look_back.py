@@ -261,7 +261,7 @@ def stored_benchmarks(repository: Path, *, config: Config, suite: str | None) ->
     with open_history(config.history, repository) as history:
         suites = suite_names(history)
         chosen = suite or only_suite(history, config.suite)
-        newest = [entry for entry in history.newest_runs(chosen, 1) if isinstance(entry, NamedRun)]
+        newest = [run for run in history.newest_runs(chosen, 1) if isinstance(run, NamedRun)]
     if suite is not None and not newest:
         raise UsageError(
             f"no stored run of the suite {suite!r}",

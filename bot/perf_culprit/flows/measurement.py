@@ -195,8 +195,8 @@ def _with_ends(asked: Measure) -> tuple[Measure, Mapping[str, str]]:
     if not asked.variant:
         if WORKING_TREE not in asked.commits:
             return asked, {}
-        ends = tuple(_commit(repository, one) for one in asked.commits)
-        names = (UNCOMMITTED if one == WORKING_TREE else COMMITTED for one in asked.commits)
+        ends = tuple(_commit(repository, commit) for commit in asked.commits)
+        names = (UNCOMMITTED if commit == WORKING_TREE else COMMITTED for commit in asked.commits)
         labels = dict(zip(ends, names, strict=True))
         # Without a change, the working tree is its own commit.
         return asked.replaced(commits=ends), labels if len(labels) == len(ends) else {}
@@ -256,7 +256,7 @@ def _reached_by_index(repository: Path, base: str, head: str, *, config: Config)
     """Name a benchmark that ran what changed, although the graph does not reach it. None without a stored index."""
     changes = git.file_changes(repository, base, head)
     index = stored_index(repository, base, config=config) or {}
-    runs = runs_file(index, {path for one in changes for path in (one.path, one.old_path)})
+    runs = runs_file(index, {path for change in changes for path in (change.path, change.old_path)})
     return None if runs is None else "{} runs {}, which is in {}".format(*runs)
 
 
@@ -431,7 +431,7 @@ class _Measurement:
                 side.checkout,
                 self._plan.commands,
                 self._plan.tool,
-                names={one.name for one in side.run.benchmarks},
+                names={benchmark.name for benchmark in side.run.benchmarks},
                 plan=replace_commands(plan, budget_s=min(plan.budget_s, left / TRACE_BUDGETS)),
                 say=self._say,
             )
@@ -513,7 +513,7 @@ class _Measurement:
 
     def _add_impact(self) -> None:
         index = stored_index(self._plan.asked.repository, self._sides[0].commit, config=self._config)
-        measured = {one.name for one in self._sides[-1].run.benchmarks}
+        measured = {benchmark.name for benchmark in self._sides[-1].run.benchmarks}
         for file in self._diagnoses if index else ():
             comparison = decode_tree_comparison(file.read_bytes(), place=str(file))
             replace_file(file, encode_tree_comparison(with_impact(comparison, index or {}, measured=measured)))
@@ -607,7 +607,7 @@ class _Measurement:
                 return
 
     def _say_if_busy(self, sides: Sequence[MeasuredSide]) -> None:
-        told = [(one.delay_seconds, one.seconds) for side in sides for one in side.run.executions]
+        told = [(execution.delay_seconds, execution.seconds) for side in sides for execution in side.run.executions]
         waits = [wait / seconds for wait, seconds in told if wait is not None]
         if waits and (share := median(waits)) >= BUSY:
             self._say(
@@ -618,8 +618,10 @@ class _Measurement:
     def _asked(self, run: Run, names: Sequence[str]) -> Run:
         kept = only(run, names)
         if self._plan.asked.only and not kept.benchmarks:
-            there = list_names([one.name for one in run.benchmarks], most=10)
-            step = did_you_mean(names[0], [one.name for one in run.benchmarks], otherwise=f"they have {there}")
+            there = list_names([benchmark.name for benchmark in run.benchmarks], most=10)
+            step = did_you_mean(
+                names[0], [benchmark.name for benchmark in run.benchmarks], otherwise=f"they have {there}"
+            )
             raise DataError(
                 f"the results have no benchmark {list_names(names, most=5)}", place="--only", next_step=step
             )
@@ -702,9 +704,13 @@ class _Measurement:
         if not names or workplace.commands.count is None:
             place, run = workplace.execute(side.checkout, variables=self._variables(side, names) | more)
             return place, self._asked(run, names) if names else run
-        each = [(one, workplace.execute(side.checkout, variables=self._variables(side, [one]) | more)) for one in names]
-        own = tuple(replace(one, name=name) for name, (_, run) in each for one in run.benchmarks)
-        executions = tuple(replace(one, benchmark=name) for name, (_, run) in each for one in run.executions)
+        each = [
+            (name, workplace.execute(side.checkout, variables=self._variables(side, [name]) | more)) for name in names
+        ]
+        own = tuple(replace(benchmark, name=name) for name, (_, run) in each for benchmark in run.benchmarks)
+        executions = tuple(
+            replace(execution, benchmark=name) for name, (_, run) in each for execution in run.executions
+        )
         return each[-1][1][0], Run(benchmarks=own, executions=executions)
 
     def _versioned(self, side: MeasuredSide, run: Run) -> Run:
@@ -713,7 +719,7 @@ class _Measurement:
         if not self._lost_harness:
             return run
         own = f"benchmarks of {side.commit[:12]}"
-        benchmarks = tuple(replace(one, version=one.version or own) for one in run.benchmarks)
+        benchmarks = tuple(replace(benchmark, version=benchmark.version or own) for benchmark in run.benchmarks)
         return replace(run, benchmarks=benchmarks, notes=(*run.notes, self._lost_harness))
 
     def _decides(self, number: int, *, can_prove: bool) -> bool:
@@ -724,7 +730,7 @@ class _Measurement:
         report = self._compared()
         self._keep_for_trace(report)
         left = undecided(report)
-        self._is_decided = not left and (can_prove or not any(one.verdict in PROVEN for one in report.findings))
+        self._is_decided = not left and (can_prove or not any(finding.verdict in PROVEN for finding in report.findings))
         if can_prove and not self._is_decided:
             self._say(
                 f"interim analysis after round {number}: {left} of {len(report.findings)} metrics are not decided"

@@ -41,9 +41,9 @@ def complete_check(check: Check, reports: Sequence[Report], destination: Destina
     def result() -> CheckResult:
         title, summary = check_texts(reports, options=page_options(destination))
         annotations = tuple(
-            Annotation(path=one.path, line=one.line, level="warning", message=one.message, title=one.title)
+            Annotation(path=remark.path, line=remark.line, level="warning", message=remark.message, title=remark.title)
             for report in reports
-            for one in line_remarks(report)
+            for remark in line_remarks(report)
         )
         return CheckResult(conclusion=conclusion, title=title, summary=summary, annotations=annotations)
 

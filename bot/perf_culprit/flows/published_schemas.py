@@ -65,12 +65,12 @@ def schema_text(name: str) -> str:
         [kind, Reason.JSON, Environment.JSON], schema_hook=lambda custom: {"$ref": f"#/$defs/{custom.__name__}"}
     )
     definitions |= {"Reason": reason, "Environment": environment}
-    for one in definitions.values():
-        if "description" in one:
-            one["description"] = cleandoc(one["description"])
-        if "required" in one:
+    for definition in definitions.values():
+        if "description" in definition:
+            definition["description"] = cleandoc(definition["description"])
+        if "required" in definition:
             # A type that is part of another file need not state its own format there.
-            one["required"] = [member for member in one["required"] if member != "format"]
+            definition["required"] = [member for member in definition["required"] if member != "format"]
     definitions[kind.__name__]["required"][:0] = ["format", "version"]
     whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": _used(top, definitions)}
     return json.dumps(whole, indent=2) + "\n"

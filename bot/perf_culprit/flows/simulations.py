@@ -85,10 +85,10 @@ def judge_designs(
 
 def _parameters(asked: Simulate) -> dict[str, str]:
     """The values, by name, that replace the model file's own parameters."""
-    for entry in asked.set:
-        if not entry.partition("=")[0] or "=" not in entry:
-            raise UsageError(f"{entry!r} is not NAME=VALUE", place="--set", next_step="such as: --set rate=17/s")
-    return dict(entry.split("=", 1) for entry in asked.set)
+    for setting in asked.set:
+        if not setting.partition("=")[0] or "=" not in setting:
+            raise UsageError(f"{setting!r} is not NAME=VALUE", place="--set", next_step="such as: --set rate=17/s")
+    return dict(setting.split("=", 1) for setting in asked.set)
 
 
 def samples_json(simulated: SimulatedDesign) -> bytes:

@@ -74,7 +74,7 @@ def build_dashboard(
         around = Circumstances(
             line=line,
             accepted=tuple(entry for suite in suites for entry in history.accepted(suite)),
-            culprits=tuple(one for one in _culprits(history) if one.commit in line),
+            culprits=tuple(culprit for culprit in _culprits(history) if culprit.commit in line),
         )
     if not panels:
         raise DataError(
@@ -178,7 +178,7 @@ def _dashboard(
     changes = tuple(shown_changes(panels, around))
     tags = {commit: name for name, commit in git.tags(repository).items() if commit in around.line}
     named = {run.commit for panel in panels for run in panel.runs} | tags.keys()
-    named |= {one.since for one in changes} | {one.culprit.commit for one in changes if one.culprit}
+    named |= {change.since for change in changes} | {change.culprit.commit for change in changes if change.culprit}
     headlines = git.headlines(repository, sorted(named, key=around.line.__getitem__, reverse=True))
     commits = tuple(
         SeriesCommit(hash=commit, subject=subject, seconds=seconds, tag=tags.get(commit))
@@ -232,8 +232,8 @@ def _restored(folder: Path, manifest: Manifest | None) -> tuple[Panel, ...]:
         return ()
     try:
         return tuple(
-            restored(entry, [(folder / chunk_path(name)).read_bytes() for name in entry.chunks])
-            for entry in manifest.panels
+            restored(panel, [(folder / chunk_path(name)).read_bytes() for name in panel.chunks])
+            for panel in manifest.panels
         )
     except (OSError, BotError):
         return ()
@@ -285,13 +285,13 @@ def panel_entry(panel: Panel) -> tuple[KeptPanel, dict[str, bytes]]:
     return KeptPanel(panel=bare, chunks=tuple(names), series_per_chunk=size), chunks
 
 
-def restored(entry: KeptPanel, chunks: Sequence[bytes]) -> Panel:
+def restored(panel: KeptPanel, chunks: Sequence[bytes]) -> Panel:
     """Return the panel with its values. Raise DataError if a chunk does not match the manifest."""
-    values = list(chain.from_iterable(map(_chunk_values, entry.chunks, chunks)))
-    if len(values) != len(entry.panel.series) or any(len(one) != len(entry.panel.runs) for one in values):
-        raise DataError("the chunks hold other series than the manifest", place=entry.panel.suite)
-    series = [replace(one, values=of_it) for one, of_it in zip(entry.panel.series, values, strict=True)]
-    return replace(entry.panel, series=tuple(series))
+    values = list(chain.from_iterable(map(_chunk_values, panel.chunks, chunks)))
+    if len(values) != len(panel.panel.series) or any(len(value) != len(panel.panel.runs) for value in values):
+        raise DataError("the chunks hold other series than the manifest", place=panel.panel.suite)
+    series = [replace(one, values=of_it) for one, of_it in zip(panel.panel.series, values, strict=True)]
+    return replace(panel.panel, series=tuple(series))
 
 
 def _chunk_values(name: str, script: bytes) -> _PanelValues:

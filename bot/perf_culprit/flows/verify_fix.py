@@ -73,7 +73,7 @@ def fix_of(left: Verdict, gained: Verdict) -> Fix:
 
 def overall(verified: tuple[Verified, ...]) -> Fix:
     """Combine all answers: partly fixed if some regression is left, not fixed if nothing was gained anywhere."""
-    answers = {one.answer for one in verified}
+    answers = {fix.answer for fix in verified}
     if len(answers) == 1:
         return answers.pop()
     if Fix.UNDECIDED in answers and answers <= {Fix.UNDECIDED, Fix.FIXED}:

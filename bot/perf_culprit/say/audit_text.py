@@ -129,7 +129,7 @@ def _headline(audit: Audit) -> Iterator[Text]:
     read = f"{count_of(audit.runs, 'run')}, {count_of(audit.metrics, 'metric')}"
     samples = f"{count_of(audit.samples_per_run, 'sample')} per run"
     yield words("Audit of suite {}: {}", Name(audit.suite), Safe(f"{read}, {samples}"))
-    entry = next((entry for entry in audit.detectors if entry.detector == audit.configured), None)
+    entry = next((detector for detector in audit.detectors if detector.detector == audit.configured), None)
     if entry is not None:
         done = {
             TrialKind.STORED_RUNS: f"{count_of(entry.alarms.trials, 'run')}, each judged when it was the newest",
@@ -152,18 +152,21 @@ def _noise(noise: NoiseSources) -> Iterator[str]:
 
 def _rates(audit: Audit) -> Table:
     """Return the table of rates, with the recommended detector marked."""
-    sizes = max((entry.power for entry in audit.detectors), key=len)
-    effects = [percent(one.effect, signed=True) for one in sizes]
+    sizes = max((detector.power for detector in audit.detectors), key=len)
+    effects = [percent(size.effect, signed=True) for size in sizes]
     head = ("detector", "runs with a false proof", "with a false suspicion", "right alarms", *effects)
     rows = [
         (
-            f"{'→ ' if entry.detector == audit.recommendation.detector else ''}{entry.detector}",
-            _rate(entry.alarms),
-            _rate(entry.suspicions),
-            f"{entry.lasting:,}",
-            *([f"{100 * one.proven:.0f}/{100 * one.suspected:.0f}%" for one in entry.power] or ["-"] * len(effects)),
+            f"{'→ ' if detector.detector == audit.recommendation.detector else ''}{detector.detector}",
+            _rate(detector.alarms),
+            _rate(detector.suspicions),
+            f"{detector.lasting:,}",
+            *(
+                [f"{100 * power.proven:.0f}/{100 * power.suspected:.0f}%" for power in detector.power]
+                or ["-"] * len(effects)
+            ),
         )
-        for entry in audit.detectors
+        for detector in audit.detectors
     ]
     title = f"False alarms, and planted slowdowns proven/suspected of {audit.planted} each; → is recommended"
     return _table(title, head, rows, right=range(3, len(head)))
@@ -180,24 +183,24 @@ def _counters(audit: Audit) -> Table:
     head = ("detector", "runs with a false alarm", "counters with one", "stated", "right alarms", *effects)
     rows = [
         (
-            entry.detector,
-            _rate(entry.alarms),
-            _rate(entry.metric_alarms),
-            f"{percent(entry.stated_rate)} of {'counters' if entry.stated_of_counters else 'runs'}",
-            f"{entry.lasting:,}",
-            *("-" if share is None else f"{100 * share:.0f}%" for _, share in entry.power),
+            counter.detector,
+            _rate(counter.alarms),
+            _rate(counter.metric_alarms),
+            f"{percent(counter.stated_rate)} of {'counters' if counter.stated_of_counters else 'runs'}",
+            f"{counter.lasting:,}",
+            *("-" if share is None else f"{100 * share:.0f}%" for _, share in counter.power),
         )
-        for entry in audit.counters
+        for counter in audit.counters
     ]
     return _table("Counters", head, rows, right=range(4, len(head)))
 
 
 def _sweep(audit: Audit) -> Table:
-    effects = dict.fromkeys(one.effect for one in audit.sweep)
+    effects = dict.fromkeys(point.effect for point in audit.sweep)
     rows: dict[float | None, list[str]] = {}
-    for one in audit.sweep:
-        precision = "-" if one.precision is None else percent(one.precision)
-        rows.setdefault(one.threshold, []).append(f"{precision}/{percent(one.recall)}")
+    for point in audit.sweep:
+        precision = "-" if point.precision is None else percent(point.precision)
+        rows.setdefault(point.threshold, []).append(f"{precision}/{percent(point.recall)}")
     head = ("violation-threshold", *(percent(effect, signed=True) for effect in effects))
     title = "Control charts by threshold: precision/recall where a tenth of the counters is larger"
     shown = [("not set" if one is None else percent(one), *shares) for one, shares in rows.items()]
@@ -246,7 +249,7 @@ def _advice(audit: Audit) -> str:
 
 
 def _limits(audit: Audit) -> Bullets:
-    entry = next(entry for entry in audit.detectors if entry.detector == audit.recommendation.detector)
+    entry = next(detector for detector in audit.detectors if detector.detector == audit.recommendation.detector)
     items: list[Text] = [
         words("{}: {}", metric_name(limit.key, with_metric=True), Safe(_limit(limit.effect)))
         for limit in entry.limits[:SHOWN_LIMITS]
@@ -301,10 +304,12 @@ def _cost(answer: Qualification) -> Iterator[Text]:
         yield words("{}.", noise)
 
 
-def _form(one: Seen) -> TableRow:
+def _form(seen: Seen) -> TableRow:
     beyond = f"more than +{percent(LARGEST_PLANTED)}"
-    typical, noisiest = (beyond if change is None else f"+{percent(change)}" for change in (one.typical, one.noisiest))
-    return TableRow((Safe(count_of(one.rounds, "round")), Safe(f"{one.minutes:.1f}"), Safe(typical), Safe(noisiest)))
+    typical, noisiest = (
+        beyond if change is None else f"+{percent(change)}" for change in (seen.typical, seen.noisiest)
+    )
+    return TableRow((Safe(count_of(seen.rounds, "round")), Safe(f"{seen.minutes:.1f}"), Safe(typical), Safe(noisiest)))
 
 
 def _promises(answer: Qualification) -> Iterator[str]:

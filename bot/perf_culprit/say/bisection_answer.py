@@ -75,7 +75,11 @@ def bisection_markdown(report: BisectionReport) -> str:
 
 def revert_or_accept(report: BisectionReport, accept: Sequence[Safe] = ()) -> tuple[Figure, ...]:
     """Return the next step after a named regression. `accept`: lines for a comment; otherwise, for a shell."""
-    named = [one.commit for one in report.outcome.culprits if not one.improvement and FULL_HASH.fullmatch(one.commit)]
+    named = [
+        culprit.commit
+        for culprit in report.outcome.culprits
+        if not culprit.improvement and FULL_HASH.fullmatch(culprit.commit)
+    ]
     if not named:
         return ()
     lines = [Safe(f"git revert {commit}") for commit in named]
@@ -88,7 +92,7 @@ def revert_or_accept(report: BisectionReport, accept: Sequence[Safe] = ()) -> tu
 def commit_pages(report: BisectionReport) -> dict[str, str]:
     """Map the measured commits' names in the text to their web pages. Empty if no host shows them."""
     url = report.repository_url
-    commits = () if url is None else (entry.commit for entry in report.measured)
+    commits = () if url is None else (commit.commit for commit in report.measured)
     return {_short(commit): plain(f"{url}/commit/{commit}", limit=SENTENCE_LIMIT) for commit in commits}
 
 
@@ -98,7 +102,7 @@ def answer_headline(report: BisectionReport) -> str:
     if culprit is not None:
         return f"{_short(culprit.commit)} {phrases.introduced(culprit)}"
     if report.outcome.kind is OutcomeKind.SEVERAL_CULPRITS and report.outcome.culprits:
-        largest = max(report.outcome.culprits, key=lambda one: abs(one.relative_change))
+        largest = max(report.outcome.culprits, key=lambda culprit: abs(culprit.relative_change))
         number, what = len(report.outcome.culprits), phrases.introduced(largest)
         return f"{number} commits introduced the change; the largest, {_short(largest.commit)}, {what}"
     if report.outcome.kind is OutcomeKind.SUSPECT_SET and len(suspects) > 1:
@@ -215,7 +219,7 @@ def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
     if updates := report.updates.get(culprit.commit):
         yield words(
             "a dependency update: {}",
-            some([Name(change_words(one.name, one.before, one.after)) for one in updates], SHOWN_UPDATES),
+            some([Name(change_words(update.name, update.before, update.after)) for update in updates], SHOWN_UPDATES),
         )
     if code := report.executed.get(culprit.commit):
         yield words("touches {}, which the benchmark runs", some([*map(_code, code)], SHOWN_CODE))
@@ -238,10 +242,10 @@ def _code(code: ExecutedCode) -> Text:
 
 def _candidates(report: BisectionReport) -> Iterator[Table]:
     url, suspects = report.repository_url, report.outcome.suspects
-    skipped, measured = any(entry.skipped for entry in suspects), {entry.commit for entry in report.measured}
+    skipped, measured = any(suspect.skipped for suspect in suspects), {commit.commit for commit in report.measured}
 
-    def what_happened(entry: Suspect) -> str:
-        return "does not run" if entry.skipped else "yes" if entry.commit in measured else "not tried"
+    def what_happened(suspect: Suspect) -> str:
+        return "does not run" if suspect.skipped else "yes" if suspect.commit in measured else "not tried"
 
     def suspect(entry: Suspect) -> tuple[Text, ...]:
         subject = report.subjects.get(entry.commit)
@@ -297,8 +301,8 @@ def plot_commits(measured: Sequence[MeasuredCommit], *, width: int = _PLOT_WIDTH
     return lines
 
 
-def counts_of(entry: MeasuredCommit) -> str:
-    return f"n = {entry.executions}" if entry.failed is None else f"fails in {entry.failed} of {entry.ran}"
+def counts_of(commit: MeasuredCommit) -> str:
+    return f"n = {commit.executions}" if commit.failed is None else f"fails in {commit.failed} of {commit.ran}"
 
 
 def _short(name: str) -> Safe:

@@ -22,7 +22,7 @@ def bisection_svg(report: BisectionReport) -> str:
     commit_range = report.commit_range
     order = dict.fromkeys((commit_range.good, *commit_range.merge_bases, *commit_range.commits))
     places = {commit: float(place) for place, commit in enumerate(order)}
-    marks = {places[entry.commit]: entry for entry in report.measured if entry.shown is not None}
+    marks = {places[commit.commit]: commit for commit in report.measured if commit.shown is not None}
     points = [point for x, entry in marks.items() for point in _heights(x, entry)]
     axis = f"commits after {_short(commit_range.good)}, up to {_short(commit_range.bad)}"
     parts, place = frame(answer_headline(report), axis, points or [(0.0, 0.0), (len(places) - 1.0, 0.0)])
@@ -39,14 +39,14 @@ def bisection_svg(report: BisectionReport) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _heights(x: float, entry: MeasuredCommit) -> Points:
+def _heights(x: float, commit: MeasuredCommit) -> Points:
     """Return the mean in percent and, unless the interval is too wide, both of its ends."""
-    interval, mean = entry.confidence_interval, entry.shown or 0.0
+    interval, mean = commit.confidence_interval, commit.shown or 0.0
     ends = [] if interval is None or interval.high - interval.low > MOST_WIDTH else [interval.low, interval.high]
     return [(x, 100 * value) for value in (mean, *ends)]
 
 
-def _mark(points: Points, entry: MeasuredCommit, *, is_named: bool) -> Iterator[str]:
+def _mark(points: Points, commit: MeasuredCommit, *, is_named: bool) -> Iterator[str]:
     (x, y), *ends = points
     colour = NAMED if is_named else _USUAL
     if ends:
@@ -54,7 +54,7 @@ def _mark(points: Points, entry: MeasuredCommit, *, is_named: bool) -> Iterator[
         yield f'<line x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}" stroke="{colour}" stroke-width="1.5"/>'
     yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{5 if is_named else 3}" fill="{colour}"/>'
     if is_named:
-        yield f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="{colour}">{_short(entry.commit)}</text>'
+        yield f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="{colour}">{_short(commit.commit)}</text>'
 
 
 def _linked(parts: list[str], commit: str, repository_url: str | None) -> list[str]:
@@ -81,11 +81,11 @@ def bisection_log(report: BisectionReport) -> str:
     commit_range, outcome = report.commit_range, report.outcome
     bad = _with_descendants(report, outcome.culprits[0].commit) if len(outcome.culprits) == 1 else set()
     verdicts = {commit_range.bad: "bad", commit_range.good: "good"}
-    for entry in reversed(report.measured):
-        if entry.commit in outcome.skipped:
-            verdicts.setdefault(entry.commit, "skip")
-        elif bad and entry.commit in commit_range.commits:
-            verdicts.setdefault(entry.commit, "bad" if entry.commit in bad else "good")
+    for commit in reversed(report.measured):
+        if commit.commit in outcome.skipped:
+            verdicts.setdefault(commit.commit, "skip")
+        elif bad and commit.commit in commit_range.commits:
+            verdicts.setdefault(commit.commit, "bad" if commit.commit in bad else "good")
     return "\n".join(["git bisect start", *_lines(report, verdicts), *_found(report)]) + "\n"
 
 

@@ -197,7 +197,7 @@ def fails_in(rates: Rates, before: str, since: str) -> str:
 def _failing(report: BisectionReport) -> str:
     """State which suspects do not run: a row of them by the commits around it, and by how many were tried."""
     suspects, commits = report.outcome.suspects, report.commit_range.commits
-    measured = {entry.commit for entry in report.measured}
+    measured = {commit.commit for commit in report.measured}
     failed = [suspect.commit for suspect in suspects if suspect.skipped is not None]
     untried = sum(suspect.commit not in measured for suspect in suspects)
     names = {suspect.commit for suspect in suspects}
@@ -224,7 +224,7 @@ def _merge_base(report: BisectionReport) -> str | None:
     """Return the merge base that ended the search before its range was searched."""
     kinds, outcome = {OutcomeKind.FIXED_ON_GOOD_SIDE, OutcomeKind.NOT_REPRODUCED}, report.outcome
     bases = report.commit_range.merge_bases if outcome.kind in kinds and outcome.relative_change is None else ()
-    changes = {entry.commit: abs(entry.relative_change or 0.0) for entry in report.measured}
+    changes = {commit.commit: abs(commit.relative_change or 0.0) for commit in report.measured}
     return max(bases, key=lambda base: changes.get(base, 0.0), default=None)
 
 

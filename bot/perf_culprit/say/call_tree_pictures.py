@@ -29,7 +29,7 @@ def label(text: str) -> str:
     """Return the text for a quoted label, with all characters except letters, digits and spaces as entities."""
     # Mermaid itself replaces an entity's start by "ﬂ°": in a name it would show another character.
     text = text.replace("\N{LATIN SMALL LIGATURE FL}", "fl")
-    return "".join(one if _PLAIN.fullmatch(one) else f"#{ord(one)};" for one in text)
+    return "".join(character if _PLAIN.fullmatch(character) else f"#{ord(character)};" for character in text)
 
 
 def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) -> Safe:
@@ -62,7 +62,7 @@ def _mark(node: ComparedNode, marks: Mapping[str, int]) -> str:
 
 def touched_methods(comparison: TreeComparison) -> frozenset[str]:
     """Return the methods whose code was changed."""
-    return frozenset(one.method for one in comparison.suspects if one.touched is not None)
+    return frozenset(suspect.method for suspect in comparison.suspects if suspect.touched is not None)
 
 
 def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
@@ -98,9 +98,10 @@ def flame_section(comparison: TreeComparison) -> Safe:
     Each node is [name, parent, time with callees before and after, own time before and after, mark]. The mark is 2 for
     the first suspect and 1 for another.
     """
-    units, marks = {one.unit for one in comparison.services}, marked(comparison)
+    units, marks = {service.unit for service in comparison.services}, marked(comparison)
     trees = [
-        (one.service, *_totals(one), (_compared_node(node, marks) for node in one.nodes)) for one in comparison.services
+        (service.service, *_totals(service), (_compared_node(node, marks) for node in service.nodes))
+        for service in comparison.services
     ]
     return _flame(trees, units.pop() if len(units) == 1 else "", is_pair=True, suspects=list(marks))
 
@@ -108,10 +109,10 @@ def flame_section(comparison: TreeComparison) -> Safe:
 def single_flame_section(trees: Sequence[CallTree], unit: str) -> Safe:
     """Draw one revision, as if its side before took no time."""
 
-    def drawn(node: CallNode) -> _DrawnNode:
+    def flame_node(node: CallNode) -> _DrawnNode:
         return node.method, node.parent, 0.0, node.elapsed_ms, 0.0, node.self_ms, 0
 
-    drawn_trees = [(tree.service, 0.0, tree.total_ms, map(drawn, tree.nodes)) for tree in trees]
+    drawn_trees = [(tree.service, 0.0, tree.total_ms, map(flame_node, tree.nodes)) for tree in trees]
     return _flame(drawn_trees, unit, is_pair=False)
 
 
@@ -190,9 +191,9 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
     """Return the service where the first suspect gained most. None if nothing in it is slower."""
     if suspect is None:
         return None
-    services = [one for one in diagnosis.services if one.service == suspect.service]
+    services = [service for service in diagnosis.services if service.service == suspect.service]
     slow = (NodeState.SLOWER, NodeState.ADDED)
-    return next((one for one in services if any(node.state in slow for node in one.nodes)), None)
+    return next((service for service in services if any(node.state in slow for node in service.nodes)), None)
 
 
 # A list for a page: GitHub draws Mermaid's text, but a page of one file cannot.

@@ -58,7 +58,7 @@ MANY_TIMES: Final = 9.0
 def tree_headline(comparison: TreeComparison) -> str:
     """Return the headline, made of our own words, numbers and a hash."""
     suspects = shown_suspects(comparison)
-    basis = "; ".join(BASES[basis] for basis in Basis if basis in {one.basis for one in comparison.services})
+    basis = "; ".join(BASES[basis] for basis in Basis if basis in {service.basis for service in comparison.services})
     compared = f"{count_of(len(comparison.services), 'service')} compared: {basis}"
     if comparison.answer is Answer.NOT_SLOWER:
         return f"No {bound(comparison.services)}, {compared}"
@@ -66,7 +66,7 @@ def tree_headline(comparison: TreeComparison) -> str:
         slower = f"; {count_of(len(suspects), 'method')} may be slower" if suspects else ""
         return f"Undecided{slower}, {compared}"
     by = "in between" if comparison.commit is None else "by the commit"
-    count = sum(one.touched is not None for one in suspects)
+    count = sum(suspect.touched is not None for suspect in suspects)
     touched = f", {count or 'none'} of them changed {by}"
     if not count and (above := _changed_callers(comparison)):
         touched += f", but {count_of(len(above), 'method')} that {'calls' if len(above) == 1 else 'call'} them"
@@ -76,7 +76,9 @@ def tree_headline(comparison: TreeComparison) -> str:
 
 
 def _changed_callers(comparison: TreeComparison) -> set[str]:
-    return comparison.touched_methods.keys() & {name for one in shown_suspects(comparison) for name in one.path[:-1]}
+    return comparison.touched_methods.keys() & {
+        name for suspect in shown_suspects(comparison) for name in suspect.path[:-1]
+    }
 
 
 def unseen(side: NodeAmount | None, *, after: bool = False) -> str:
@@ -87,8 +89,8 @@ def unseen(side: NodeAmount | None, *, after: bool = False) -> str:
 
 def bound(services: Sequence[ServiceComparison]) -> str:
     """Return words like "method takes 7% of the whole more": the most that any method of them may have gained."""
-    most = percent_at_least(max(one.visible or TENTH for one in services))
-    shared = max(1.0 if one.unit == "share" else one.common_factor or 1.0 for one in services)
+    most = percent_at_least(max(service.visible or TENTH for service in services))
+    shared = max(1.0 if service.unit == "share" else service.common_factor or 1.0 for service in services)
     beyond = (
         f" beyond the {percent(shared - 1)} that most methods share and runs differ by"
         if shared >= _COMMON_FACTOR
@@ -97,25 +99,25 @@ def bound(services: Sequence[ServiceComparison]) -> str:
     return f"method takes {most} of {'the whole' if len(services) == 1 else 'its service'} more{beyond}"
 
 
-def _whole_change(one: ServiceComparison) -> float | None:
-    return one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
+def _whole_change(comparison: ServiceComparison) -> float | None:
+    return comparison.target_total / comparison.baseline_total - 1 if comparison.baseline_total > 0 else None
 
 
-def answer_words(one: ServiceComparison) -> str:
-    sides = (NodeAmount(elapsed=total, self_time=0.0) for total in (one.baseline_total, one.target_total))
-    unit = "samples" if one.unit == "share" else one.unit
+def answer_words(comparison: ServiceComparison) -> str:
+    sides = (NodeAmount(elapsed=total, self_time=0.0) for total in (comparison.baseline_total, comparison.target_total))
+    unit = "samples" if comparison.unit == "share" else comparison.unit
     totals = ""
     # Shares without a count of samples add up to 1 on both sides.
-    if unit == one.unit or max(one.baseline_total, one.target_total) > 1.5:
+    if unit == comparison.unit or max(comparison.baseline_total, comparison.target_total) > 1.5:
         both = before_to_after(next(sides), next(sides), unit, own=False)
-        grown = _whole_change(one)
+        grown = _whole_change(comparison)
         counts = " samples" if unit == "samples" else ""
         totals = f"{both}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
-    words = f"no {bound([one])}" if one.answer is Answer.NOT_SLOWER else ANSWERS[one.answer]
-    if one.answer is Answer.SLOWER and totals and one.target_total <= one.baseline_total:
+    words = f"no {bound([comparison])}" if comparison.answer is Answer.NOT_SLOWER else ANSWERS[comparison.answer]
+    if comparison.answer is Answer.SLOWER and totals and comparison.target_total <= comparison.baseline_total:
         words = f"but {words}"
-    if one.aligned < FULLY_ALIGNED:
-        words += f"; {percent(one.aligned)} of the time is in methods of both revisions"
+    if comparison.aligned < FULLY_ALIGNED:
+        words += f"; {percent(comparison.aligned)} of the time is in methods of both revisions"
     return totals + words
 
 
@@ -191,7 +193,7 @@ def _own_is_less(suspect: ComparedSuspect) -> bool:
 
 def begins_to_call(comparison: TreeComparison, suspect: ComparedSuspect) -> tuple[str, ...]:
     """Return the new callees of a method in both revisions where its service got slower, the longest first."""
-    nodes = next((one.nodes for one in comparison.services if one.service == suspect.service), ())
+    nodes = next((service.nodes for service in comparison.services if service.service == suspect.service), ())
     new = [
         (node.target.elapsed, node.method)
         for node in nodes

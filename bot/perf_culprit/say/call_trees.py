@@ -129,7 +129,7 @@ def _suspects(
         title = Safe("Suspects" if comparison.answer is Answer.SLOWER else "What gained most, without certainty")
         row = partial(_suspect_row, comparison, repository_url)
         yield table(_SUSPECTS, suspects, row, title=title, shown=Shown.TABLE, most=most)
-        reasons = [reason for one in suspects[:explained] if (reason := _why(comparison, one))]
+        reasons = [reason for suspect in suspects[:explained] if (reason := _why(comparison, suspect))]
         yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
     if comparison.answer is not Answer.SLOWER and (rows := _moved(comparison)):
         title = Safe(unproven("Methods that moved most"))
@@ -149,7 +149,7 @@ class _Moved:
 
 def _moved(comparison: TreeComparison) -> list[_Moved]:
     """Return the methods whose own time differs, without the suspects, the largest difference first."""
-    shown = {one.method for one in shown_suspects(comparison)}
+    shown = {suspect.method for suspect in shown_suspects(comparison)}
     rows = []
     for service in comparison.services:
         whole = 1.0 if service.unit == "share" else max(service.baseline_total, service.target_total)
@@ -163,14 +163,18 @@ def _moved(comparison: TreeComparison) -> list[_Moved]:
             for method, (before, after) in times.items()
             if before != after and whole > 0 and method not in shown
         ]
-    return sorted(rows, key=lambda one: (-abs(one.share), one.method))
+    return sorted(rows, key=lambda row: (-abs(row.share), row.method))
 
 
-def _moved_row(one: _Moved) -> TableRow:
-    first, second = (NodeAmount(elapsed=time, self_time=time) if time > 0 else None for time in (one.before, one.after))
-    before, after = map(unbroken, amounts(first, second, one.unit, own=True))
-    change = percent(one.after / one.before - 1, signed=True) if one.before > 0 and one.after > 0 else ""
-    return TableRow((Name(one.method), before, after, Safe(change or NOTHING), Safe(percent(one.share, signed=True))))
+def _moved_row(moved: _Moved) -> TableRow:
+    first, second = (
+        NodeAmount(elapsed=time, self_time=time) if time > 0 else None for time in (moved.before, moved.after)
+    )
+    before, after = map(unbroken, amounts(first, second, moved.unit, own=True))
+    change = percent(moved.after / moved.before - 1, signed=True) if moved.before > 0 and moved.after > 0 else ""
+    return TableRow(
+        (Name(moved.method), before, after, Safe(change or NOTHING), Safe(percent(moved.share, signed=True)))
+    )
 
 
 def _why(comparison: TreeComparison, suspect: ComparedSuspect) -> Text | None:
@@ -204,9 +208,9 @@ def _compared(comparison: TreeComparison) -> Iterator[DocumentPart]:
             yield Bullets(items=[*map(Name, names[:_NAMES])], total=len(names), title=Safe(heading))
     # The table of services to test again has the others.
     impacted = {one.service for one in _to_test(comparison)}
-    others = [one for one in comparison.services if one.service not in impacted]
+    others = [service for service in comparison.services if service.service not in impacted]
     if others:
-        answers = [words("{}: {}", Name(one.service, 60), _answer(one)) for one in others[:_NAMES]]
+        answers = [words("{}: {}", Name(service.service, 60), _answer(service)) for service in others[:_NAMES]]
         yield Bullets(items=answers, total=len(others), title=Safe("What was compared"))
     if notes := [note for note in comparison.notes if note.code is not Caveat.RUN_BY]:
         sentences = [*map(worded, notes[:NOTES])]
@@ -215,7 +219,7 @@ def _compared(comparison: TreeComparison) -> Iterator[DocumentPart]:
 
 def _one_sided(comparison: TreeComparison) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield headings with methods of one side's trees: added or removed only if the source says so."""
-    sides = [side for one in comparison.services for node in one.nodes for side in (node.baseline, node.target)]
+    sides = [side for service in comparison.services for node in service.nodes for side in (node.baseline, node.target)]
     # Trees without counts of calls come first: in them a method may run unseen.
     side = min((side for side in sides if side is not None), key=lambda side: side.calls is not None, default=None)
     for names, kind, after in (
@@ -227,19 +231,19 @@ def _one_sided(comparison: TreeComparison) -> Iterator[tuple[str, Sequence[str]]
         yield f"Methods {unseen(side, after=after)}", [name for name in names if name not in written]
 
 
-def _answer(one: ServiceComparison) -> Text:
-    return join_texts("; ", [Safe(answer_words(one)), *map(worded, one.doubts)])
+def _answer(comparison: ServiceComparison) -> Text:
+    return join_texts("; ", [Safe(answer_words(comparison)), *map(worded, comparison.doubts)])
 
 
 def _to_test(comparison: TreeComparison) -> tuple[SuspectShare, ...]:
     """Return the services to test again. If one alone was compared, it is known already."""
     if len(comparison.services) == 1:
         return ()
-    return tuple(one for one in comparison.impacted if _THREAD not in one.service)
+    return tuple(service for service in comparison.impacted if _THREAD not in service.service)
 
 
 def _impact(comparison: TreeComparison, *, title: str | None = None) -> Table:
-    answers = {one.service: _answer(one) for one in comparison.services}
+    answers = {service.service: _answer(service) for service in comparison.services}
 
     def row(one: SuspectShare) -> TableRow:
         share = words("{} {}", BlockText(bar(one.share)), Safe(percent(one.share)))
@@ -283,7 +287,9 @@ def _parts_row(suspect: ComparedSuspect) -> TableRow:
     parts = suspect.parts
     shares = (Safe(percent(share)) for share in (parts.own_time, parts.origin, parts.branch, parts.slowdown))
     touched = "" if suspect.touched is None else suspect.touched.certainty.value.replace("_", " ")
-    services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
+    services = [
+        words("{} {}", Name(service.service, 40), Safe(percent(service.self_share))) for service in suspect.services
+    ]
     whole = Safe(before_to_after(suspect.baseline, suspect.target, suspect.unit, own=False))
     score = Safe(f"{suspect.score:.2f}")
     return TableRow((Name(suspect.method), whole, score, *shares, Safe(touched), some(services, SHOWN_SHARES)))
@@ -296,7 +302,7 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
     """Return the first suspect if a metric got or looks worse, or if only the call trees show a slowdown. Else None."""
     if report.diagnosis is None:
         return None
-    got_worse = report.conclusion is Conclusion.REGRESSION or any(one.looks_worse for one in report.findings)
+    got_worse = report.conclusion is Conclusion.REGRESSION or any(finding.looks_worse for finding in report.findings)
     if not got_worse and not only_diagnosis(report):
         return None
     return next(iter(shown_suspects(report.diagnosis)), None)
@@ -305,7 +311,7 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
 def through(report: Report, *, repository_url: str | None) -> Text | None:
     """Return the commit with its subject and author, if it is known and its call trees do not contradict it."""
     diagnosis = report.diagnosis
-    looks_worse = any(one.looks_worse for one in report.findings)
+    looks_worse = any(finding.looks_worse for finding in report.findings)
     if diagnosis is None or diagnosis.commit is None or not (looks_worse or _is_regression(report)):
         return None
     if diagnosis.answer is Answer.NOT_SLOWER:
@@ -385,7 +391,7 @@ def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) ->
     """Yield the place, the path to it, the methods with their numbers, and the services to test again."""
     if diagnosis.counted:
         yield paragraph(Safe("The change by function, in instructions, compared with its parent:"))
-        yield _filled(_COUNTED, [_counted(one) for one in diagnosis.counted[:CULPRIT_ROWS]])
+        yield _filled(_COUNTED, [_counted(function) for function in diagnosis.counted[:CULPRIT_ROWS]])
     if diagnosis.comparison is not None:
         yield from _slower(diagnosis.comparison, repository_url=repository_url)
     elif diagnosis.doubt is not None and not diagnosis.counted:
@@ -460,7 +466,9 @@ def costs_folds(report: Report) -> Iterator[Fold]:
 
     def row(suspect: MethodSuspect) -> TableRow:
         (spent,) = quantities((suspect.self_ms,), costs.unit)
-        services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
+        services = [
+            words("{} {}", Name(service.service, 40), Safe(percent(service.self_share))) for service in suspect.services
+        ]
         if more := len(services[_MOST_SERVICES:]):
             services[_MOST_SERVICES:] = [words("{} more", more)]
         numbers = (amount(spent), Safe(f"{suspect.calls:,}"), Safe(f"{suspect.score:.2f}"))

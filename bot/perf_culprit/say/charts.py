@@ -168,18 +168,19 @@ def _axes() -> Iterator[str]:
     yield f'<text x="{AUDIT_LEFT}" y="{AUDIT_TOP - 10}">share found</text>'
 
 
-def _curve(entry: "DetectorAudit", index: int) -> Iterator[str]:
+def _curve(audit: "DetectorAudit", index: int) -> Iterator[str]:
     colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
     points = " ".join(
-        f"{_x(effect):.1f},{_y(share):.1f}" for effect, share in ((one.effect, one.suspected) for one in entry.power)
+        f"{_x(effect):.1f},{_y(share):.1f}"
+        for effect, share in ((power.effect, power.suspected) for power in audit.power)
     )
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
     x, y = AUDIT_WIDTH - AUDIT_RIGHT + 16, AUDIT_TOP + 12 + 40 * index
     yield (
         f'<line x1="{x}" y1="{y}" x2="{x + 24}" y2="{y}" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
     )
-    yield f'<text x="{x + 30}" y="{y + 4}">{escape(clean(entry.detector, limit=24))}</text>'
-    alarms = f"false alarms: {entry.alarms.count:,} of {entry.alarms.trials:,} runs"
+    yield f'<text x="{x + 30}" y="{y + 4}">{escape(clean(audit.detector, limit=24))}</text>'
+    alarms = f"false alarms: {audit.alarms.count:,} of {audit.alarms.trials:,} runs"
     yield f'<text x="{x}" y="{y + 20}" font-size="11" fill="#555">{alarms}</text>'
 
 
@@ -291,12 +292,12 @@ def _rings(points: Points, colour: str) -> Iterator[str]:
 def render_sweep_svg(audit: "Audit") -> str:
     """Draw precision and recall by threshold, in percent, with a pair of lines per size of the change."""
     lines: dict[str, list[tuple[float, float]]] = {}
-    for one in audit.sweep:
-        size = percent(one.effect, signed=True)
-        if one.threshold is not None:
-            lines.setdefault(f"recall {size}", []).append((100 * one.threshold, 100 * one.recall))
-            if one.precision is not None:
-                lines.setdefault(f"precision {size}", []).append((100 * one.threshold, 100 * one.precision))
+    for point in audit.sweep:
+        size = percent(point.effect, signed=True)
+        if point.threshold is not None:
+            lines.setdefault(f"recall {size}", []).append((100 * point.threshold, 100 * point.recall))
+            if point.precision is not None:
+                lines.setdefault(f"precision {size}", []).append((100 * point.threshold, 100 * point.precision))
     return line_chart(
         "Precision and recall of control charts, in %", "violation ratio above which is called, in %", lines, {}
     )

@@ -188,8 +188,12 @@ def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
     if not findings:
         return Safe("")
     named = [
-        words("{} (≥\N{NO-BREAK SPACE}{})", _named(one, sections), Safe(percent_at_least(one.detectable_effect or 0.0)))
-        for one in findings
+        words(
+            "{} (≥\N{NO-BREAK SPACE}{})",
+            _named(finding, sections),
+            Safe(percent_at_least(finding.detectable_effect or 0.0)),
+        )
+        for finding in findings
     ]
     return words(" Weakest: {}.", some(named, WARNED_NAMES))
 
@@ -231,7 +235,10 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         title = Safe("Reason:") if is_reason else Strong(Safe(TITLES[Remark(note.code)]))
         yield paragraph(words("{} {}", title, worded(note)))
     for each in report.predictions:
-        model, told = join_texts(", scenario ", (Name(each.model), Name(each.scenario))), _told(report, each)
+        model, told = (
+            join_texts(", scenario ", (Name(each.model), Name(each.scenario))),
+            _prediction_summary(report, each),
+        )
         yield paragraph(words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(told)))
     if changed := sections.not_comparable:
         names = [_named(one, sections) for one in changed]
@@ -245,8 +252,8 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         yield _on_page(words("{} {}", Strong(Safe(missing)), some(names, WARNED_NAMES)))
 
 
-def _lost(one: Lost) -> Text:
-    return words("{}: {}", Name(one.benchmark), worded(one.reason)) if one.benchmark else worded(one.reason)
+def _lost(lost: Lost) -> Text:
+    return words("{}: {}", Name(lost.benchmark), worded(lost.reason)) if lost.benchmark else worded(lost.reason)
 
 
 def _on_page(line: Text) -> Paragraph:
@@ -306,7 +313,7 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
 # Results of simulating changed model files. They are separate from the measurements, and fail nothing.
 
 
-def _told(report: Report, prediction: Prediction) -> str:
+def _prediction_summary(report: Report, prediction: Prediction) -> str:
     """Summarize the prediction, without foreign text."""
     sections = _predicted(report, prediction)
     total = count_of(sections.total, "output")
@@ -330,7 +337,7 @@ def _prediction_folds(report: Report) -> Iterator[Fold]:
         sections = _predicted(report, each)
         if sections.changed:
             title = words("{}, scenario {}: before and after are simulated", Name(each.model), Name(each.scenario))
-            summary = Safe(f"Predicted by simulation: {_told(report, each)}")
+            summary = Safe(f"Predicted by simulation: {_prediction_summary(report, each)}")
             yield Fold(summary=summary, parts=(changed_table(sections, title=title),))
 
 
@@ -342,7 +349,7 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     quiet = Shown.NOT if report.conclusion is Conclusion.NO_CHANGE else Shown.TITLE
     above = {one.key for one in moved(sections)}
     differing = sections.differing
-    differs = Shown.NOT if above.issuperset(one.key for one in differing) else Shown.TITLE
+    differs = Shown.NOT if above.issuperset(finding.key for finding in differing) else Shown.TITLE
     visible = (*sections.changed, *sections.suspected)
     full = Shown.LIST if sections.beside else Shown.NOT
     called = [one for shown in visible for one in (shown, *sections.beside.get(shown.key, ()))]
@@ -389,7 +396,7 @@ def _with_reasons(
         groups.setdefault(finding.reason, []).append(finding)
     for reason, group in groups.items():
         if len(group) > 1:
-            shown = Shown.TITLE if all(one.key in above for one in group) else Shown.LIST
+            shown = Shown.TITLE if all(finding.key in above for finding in group) else Shown.LIST
             title = words("{}: {}", Safe(f"{len(group):,} {word}"), worded(reason))
             yield findings_table(group, sections, title=title, shown=shown)
     if others := [group[0] for group in groups.values() if len(group) == 1]:

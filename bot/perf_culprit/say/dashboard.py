@@ -57,16 +57,16 @@ def dashboard_files(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str
 def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
     numbers = {one.hash: number for number, one in enumerate(dashboard.commits)}
     by_panel: dict[int, list[ShownChange]] = {}
-    for one in dashboard.changes:
-        by_panel.setdefault(one.panel, []).append(one)
+    for change in dashboard.changes:
+        by_panel.setdefault(change.panel, []).append(change)
     return {
         "repository": dashboard.repository_url,
         "name": plain(dashboard.name, limit=_NAME_LIMIT),
         "standing": _words(dashboard.standing)[0],
         "notes": [plain(sentence(note), limit=SENTENCE_LIMIT) for note in dashboard.notes],
         "commits": [
-            [one.hash, plain(one.subject, limit=_SUBJECT_LIMIT), one.seconds, one.tag and plain(one.tag)]
-            for one in dashboard.commits
+            [commit.hash, plain(commit.subject, limit=_SUBJECT_LIMIT), commit.seconds, commit.tag and plain(commit.tag)]
+            for commit in dashboard.commits
         ],
         "panels": [
             _panel(panel, by_panel.get(number, ()), kept[number], numbers, commits=dashboard.commits)
@@ -84,7 +84,7 @@ def _panel(
     commits: Sequence[SeriesCommit],
 ) -> dict[str, Any]:
     several = len({one.metric.name for one in panel.series}) > 1
-    by_series = {row: list(group) for row, group in groupby(changes, key=lambda one: one.series)}
+    by_series = {row: list(group) for row, group in groupby(changes, key=lambda change: change.series)}
     judged = set(panel.runs[-1].judged) if panel.runs else set()
     machine = ", ".join(plain(value) for value in panel.environment.values())
     identity = hashlib.sha256(json.dumps(sorted(panel.environment.items())).encode()).hexdigest()[:6]
@@ -107,7 +107,7 @@ def _panel(
 def _state_sentence(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
     """Describe the state of the panel in one or two sentences."""
     start = len(panel.runs) - LATELY_RUNS
-    last = {one.series: one for one in changes}
+    last = {change.series: change for change in changes}
     late = [_sign(one, panel.series[one.series].metric) for one in last.values() if one.change.index >= start]
     worse, better = late.count(1), late.count(-1)
     timed = all(is_timed(one.metric) for one in panel.series)
@@ -141,56 +141,56 @@ def _minutes(panel: Panel, commits: Sequence[SeriesCommit], numbers: Mapping[str
     return f" Runner minutes: {', '.join(told[:_MOST_MONTHS])}." if told else ""
 
 
-def _sign(one: ShownChange, metric: Metric) -> int:
+def _sign(change: ShownChange, metric: Metric) -> int:
     """Return 1 if it got worse, -1 if better."""
-    step = one.change.after - one.change.before
+    step = change.change.after - change.change.before
     return metric.direction.worse_sign * ((step > 0) - (step < 0))
 
 
 def _series(
-    one: PanelSeries, changes: Sequence[ShownChange], *, several: bool, is_judged: bool, numbers: Mapping[str, int]
+    series: PanelSeries, changes: Sequence[ShownChange], *, several: bool, is_judged: bool, numbers: Mapping[str, int]
 ) -> list[Any]:
     """[name, unit, factor, worse sign, newest value, its run, trend, changes, newest judged worse, why not, bounds]."""
-    backwards = ((index, one.values[index]) for index in range(len(one.values) - 1, -1, -1))
+    backwards = ((index, series.values[index]) for index in range(len(series.values) - 1, -1, -1))
     measured = ((index, value) for index, value in backwards if value is not None)
     tail = list(islice(measured, _TREND))
     newest = [value for _, value in reversed(tail)]
-    factor, unit = shown_unit(tuple(newest), one.metric.unit)
+    factor, unit = shown_unit(tuple(newest), series.metric.unit)
     return [
-        plain(one.key.full_name if several else one.benchmark, limit=_NAME_LIMIT),
+        plain(series.key.full_name if several else series.benchmark, limit=_NAME_LIMIT),
         plain(unit, limit=_UNIT_LIMIT) if unit else "",
         factor,
-        one.metric.direction.worse_sign,
+        series.metric.direction.worse_sign,
         _short(newest[-1], factor),
         tail[0][0],
         _trend(newest),
-        [_change(each, one.metric, factor, numbers) for each in changes],
+        [_change(each, series.metric, factor, numbers) for each in changes],
         int(is_judged),
-        _unjudged(one),
-        [[plain(name, limit=_UNIT_LIMIT), _short(bound, factor)] for name, bound in one.category_limits],
+        _unjudged(series),
+        [[plain(name, limit=_UNIT_LIMIT), _short(bound, factor)] for name, bound in series.category_limits],
     ]
 
 
-def _unjudged(one: PanelSeries) -> str | None:
-    if not one.statistic:
+def _unjudged(series: PanelSeries) -> str | None:
+    if not series.statistic:
         return sentence(because(Untested.DIFFERENT_STATISTICS))
-    return lacking_words(one.judged, one.values_lacking) if one.values_lacking else None
+    return lacking_words(series.judged, series.values_lacking) if series.values_lacking else None
 
 
-def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[str, int]) -> list[Any]:
+def _change(change: ShownChange, metric: Metric, factor: float, numbers: Mapping[str, int]) -> list[Any]:
     """[run, before, after, relative change, worse or better, kind, accepted, culprit, since, after which commit]."""
-    accepted, culprit = one.accepted, one.culprit
+    accepted, culprit = change.accepted, change.culprit
     return [
-        one.change.index,
-        _short(one.change.before, factor),
-        _short(one.change.after, factor),
-        one.change.relative_change and _short(one.change.relative_change, 1.0),
-        _sign(one, metric),
-        one.change.kind,
+        change.change.index,
+        _short(change.change.before, factor),
+        _short(change.change.after, factor),
+        change.change.relative_change and _short(change.change.relative_change, 1.0),
+        _sign(change, metric),
+        change.change.kind,
         accepted and [plain(accepted.author), _both_sides(accepted), accepted.pull_request],
         culprit and [numbers[culprit.commit], culprit.relative_change, culprit.posterior, culprit.thread],
-        numbers[one.since],
-        one.after and numbers[one.after],
+        numbers[change.since],
+        change.after and numbers[change.after],
     ]
 
 

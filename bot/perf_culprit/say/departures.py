@@ -27,17 +27,17 @@ class Departure:
 
 def time_line(findings: Sequence[Finding]) -> Safe:
     """Return HTML with the changed counters in the order in which they left their limits; "" of fewer than two."""
-    changed = [(one, one.chart.time_series) for one in findings if one.verdict in PROVEN]
+    changed = [(finding, finding.chart.time_series) for finding in findings if finding.verdict in PROVEN]
     left = [departure for one, series in changed if series is not None and (departure := _departure(one, series))]
     if len(left) < 2:
         return Safe("")
-    left.sort(key=lambda one: one.start_s)
+    left.sort(key=lambda span: span.start_s)
     began = min(series.start_s for _, series in changed if series is not None)
 
-    def row(one: Departure) -> TableRow:
-        after = one.start_s - began
+    def row(departure: Departure) -> TableRow:
+        after = departure.start_s - began
         when = Safe(f"after {lasted(after)}" if after > 0 else "from the start")
-        return TableRow((Name(one.finding.key.full_name), BlockText(_bar(one.violated)), when))
+        return TableRow((Name(departure.finding.key.full_name), BlockText(_bar(departure.violated)), when))
 
     columns = (Column(name="metric"), Column(name="█ outside its limits, over the test"), Column(name="left them"))
     title = Safe("Which left its limits first")
@@ -48,7 +48,7 @@ def _departure(finding: Finding, series: TimeSeries) -> Departure | None:
     """Find the stretch that is most in violation, each interval 1 or -1; None if it does not last."""
     middles = [series.start_s + (number + 0.5) * series.interval_s for number in range(len(series.values))]
     violated = [any(first <= middle < last for first, last in series.violations) for middle in middles]
-    sums = [0, *accumulate(1 if one else -1 for one in violated)]
+    sums = [0, *accumulate(1 if is_violated else -1 for is_violated in violated)]
     lowest, first, longest = 0, 0, 0
     for place, level in enumerate(sums):
         lowest = place if level < sums[lowest] else lowest

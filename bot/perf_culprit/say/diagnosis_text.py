@@ -152,9 +152,19 @@ def _impacts(suspects: Sequence[MethodSuspect], *, title: Text) -> Table:
 
 
 def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:
-    def row(one: ServiceStatistics) -> TableRow:
-        times = (_amount(time, unit) for time in (one.mean_ms, one.standard_deviation_ms, one.min_ms, one.max_ms))
-        return TableRow((Name(one.service, _LINE_LIMIT), Safe(f"{one.calls:,}"), *times, Safe(_throughput(one))))
+    def row(statistics: ServiceStatistics) -> TableRow:
+        times = (
+            _amount(time, unit)
+            for time in (statistics.mean_ms, statistics.standard_deviation_ms, statistics.min_ms, statistics.max_ms)
+        )
+        return TableRow(
+            (
+                Name(statistics.service, _LINE_LIMIT),
+                Safe(f"{statistics.calls:,}"),
+                *times,
+                Safe(_throughput(statistics)),
+            )
+        )
 
     numbers = _columns("calls", "mean", "SD", "min", "max", "calls/s")
     return table(
@@ -183,36 +193,38 @@ def _slowest(services: Sequence[ServiceStatistics], top: int) -> Table:
         at = "" if slow.time_s is None else f"{datetime.fromtimestamp(slow.time_s, UTC):%H:%M:%S}"
         return TableRow((Name(service, _LINE_LIMIT), Name(slow.call, 24), _amount(slow.elapsed_ms, "ms"), Safe(at)))
 
-    pairs = [(slow, one.service) for one in services for slow in one.slowest]
+    pairs = [(slow, service.service) for service in services for slow in service.slowest]
     pairs.sort(key=lambda pair: -pair[0].elapsed_ms)
     columns = (Column(name="service"), Column(name="call"), *_columns("response time", "at"))
     return table(columns, pairs[:top], row, title=Safe("Slowest calls"), shown=Shown.TABLE)
 
 
-def _series(one: ServiceStatistics, unit: str) -> Iterator[DocumentNode]:
+def _series(statistics: ServiceStatistics, unit: str) -> Iterator[DocumentNode]:
     """Yield response time and throughput by window: block characters for a terminal, charts for a page."""
-    if len(one.windows) < 2:
+    if len(statistics.windows) < 2:
         return
-    width = Safe(f"{one.windows[0].width_s:g} s")
+    width = Safe(f"{statistics.windows[0].width_s:g} s")
     for what, values, of in (
-        ("mean time", [window.mean_ms for window in one.windows], unit),
-        ("calls per second", [window.calls_per_s for window in one.windows], ""),
+        ("mean time", [window.mean_ms for window in statistics.windows], unit),
+        ("calls per second", [window.calls_per_s for window in statistics.windows], ""),
     ):
-        title = words("{}: {} in windows of {}", Name(one.service, _LINE_LIMIT), Safe(what), width)
+        title = words("{}: {} in windows of {}", Name(statistics.service, _LINE_LIMIT), Safe(what), width)
         yield Figure(lines=tuple(map(Safe, labelled_plot(values, (), of))), title=title, on_page=False)
-    yield Picture(markdown=Safe(""), html=partial(_charts, one, unit), title=Name(one.service, _LINE_LIMIT))
+    yield Picture(
+        markdown=Safe(""), html=partial(_charts, statistics, unit), title=Name(statistics.service, _LINE_LIMIT)
+    )
 
 
-def _charts(one: ServiceStatistics, unit: str) -> Safe:
+def _charts(statistics: ServiceStatistics, unit: str) -> Safe:
     def line(value: Callable[[Window], float]) -> list[tuple[float, float]]:
-        first_s = one.windows[0].start_s
-        return [((window.start_s - first_s) / 60, value(window)) for window in one.windows]
+        first_s = statistics.windows[0].start_s
+        return [((window.start_s - first_s) / 60, value(window)) for window in statistics.windows]
 
     times = {"mean": line(lambda window: window.mean_ms), "longest": line(lambda window: window.longest_ms)}
     rates = {"": line(lambda window: window.calls_per_s)}
     drawn = (
-        line_chart(f"{one.service}: time ({plain(unit, limit=20)})", "minutes", times, {}),
-        line_chart(f"{one.service}: calls per second", "minutes", rates, {}),
+        line_chart(f"{statistics.service}: time ({plain(unit, limit=20)})", "minutes", times, {}),
+        line_chart(f"{statistics.service}: calls per second", "minutes", rates, {}),
     )
     return Safe("\n".join(['<div class="charts">', *drawn, "</div>"]))
 

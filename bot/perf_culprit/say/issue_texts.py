@@ -320,17 +320,17 @@ _CAUSE: Final = (
 
 
 def _table(cause: Cause) -> Table:
-    def row(entry: AlarmedMetric) -> TableRow:
-        sides = map(amount, quantities((entry.before, entry.after), entry.metric.unit))
-        change = Strong(Safe(percent(_change(entry), signed=True)))
-        return TableRow((Name(entry.key.benchmark), Prose(entry.key.metric, METRIC_LIMIT), *sides, change))
+    def row(metric: AlarmedMetric) -> TableRow:
+        sides = map(amount, quantities((metric.before, metric.after), metric.metric.unit))
+        change = Strong(Safe(percent(_change(metric), signed=True)))
+        return TableRow((Name(metric.key.benchmark), Prose(metric.key.metric, METRIC_LIMIT), *sides, change))
 
     return table(_CAUSE, cause.metrics, row, most=SHOWN_METRICS)
 
 
-def _change(entry: AlarmedMetric) -> float:
-    return entry.after / entry.before - 1
+def _change(metric: AlarmedMetric) -> float:
+    return metric.after / metric.before - 1
 
 
 def _names(cause: Cause) -> Sequence[str]:
-    return tuple(dict.fromkeys(entry.key.benchmark for entry in cause.metrics))
+    return tuple(dict.fromkeys(metric.key.benchmark for metric in cause.metrics))

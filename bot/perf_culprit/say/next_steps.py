@@ -65,7 +65,9 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
     if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or has_blind(sections)) and not is_copy:
         noise = "the differences below, the largest first, may be noise alone"
         # A report from elsewhere may give a reason of its own, which is not ours to say.
-        ours = next((one.reason for one in sections.differing if one.reason.code is VerdictReason.DIFFERS), None)
+        ours = next(
+            (finding.reason for finding in sections.differing if finding.reason.code is VerdictReason.DIFFERS), None
+        )
         told = noise if ours is None else sentence(ours).partition(";")[0]
         advice = f"{told[0].upper()}{told[1:]}. {_in_turn((*sections.differing, *sections.untested))}"
         return NextStep(advice=advice, command=COMMAND)
@@ -77,8 +79,10 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
 
 def _is_copy(report: Report) -> bool:
     """Whether both sides agree in every digit. Two measurements of a time hardly do."""
-    has_times = any(is_time(one.metric.unit) for one in report.findings)
-    return has_times and all(one.baseline is not None and one.baseline == one.target for one in report.findings)
+    has_times = any(is_time(finding.metric.unit) for finding in report.findings)
+    return has_times and all(
+        finding.baseline is not None and finding.baseline == finding.target for finding in report.findings
+    )
 
 
 def _harness_advice(report: Report) -> str:
@@ -96,7 +100,7 @@ def _to_decide(report: Report, sections: Sections) -> NextStep:
     """Return the step that decides about suspects, or all benchmarks. The one needing most rounds sets the number."""
     worse = sections.looking_worse
     is_under_way = any(note.code is Remark.BEING_PROVEN for note in report.notes)
-    stored = [one for one in worse if one.reason.code not in _BY_ROUNDS]
+    stored = [finding for finding in worse if finding.reason.code not in _BY_ROUNDS]
     in_turn, command = (_UNDER_WAY, "") if is_under_way else (_in_turn(stored), COMMAND)
     if not worse:
         return NextStep(advice=f"Either the code did that or another machine. {in_turn}", command=command)
@@ -113,7 +117,7 @@ def _to_decide(report: Report, sections: Sections) -> NextStep:
 
 def _most_rounds(findings: Sequence[Finding]) -> int | None:
     """Return the rounds that can prove the change of each, as far as they are known."""
-    rounds = [one.reason.arguments.get("rounds") for one in findings]
+    rounds = [finding.reason.arguments.get("rounds") for finding in findings]
     return max((count for count in rounds if isinstance(count, int)), default=None)
 
 

@@ -72,9 +72,9 @@ def shown_unit(values: tuple[float, ...], unit: str) -> tuple[float, str]:
         return 1.0, unit
     scaled = tuple(value * scale.factor for value in values)
     largest = max((abs(value) for value in scaled if math.isfinite(value)), default=0.0)
-    name, size = next((entry for entry in scale.units if float(f"{largest / entry[1]:.3g}") >= 1), scale.units[-1])
+    name, size = next((unit for unit in scale.units if float(f"{largest / unit[1]:.3g}") >= 1), scale.units[-1])
     if largest == 0:
-        name, size = next(entry for entry in scale.units if entry[1] == 1)
+        name, size = next(unit for unit in scale.units if unit[1] == 1)
     return scale.factor / size, f"{name}{scale.suffix}".strip()
 
 

@@ -83,29 +83,31 @@ class Sections:
     def outside(self) -> tuple[Finding, ...]:
         """The metrics that clearly left their limits or broke their rules, and were not called."""
         trifle = VerdictReason.OVER_LIMIT_SMALL_EFFECT
-        return tuple(one for one in self.not_seen if leaves_limits(one) and one.reason.code is not trifle)
+        return tuple(
+            finding for finding in self.not_seen if leaves_limits(finding) and finding.reason.code is not trifle
+        )
 
     @property
     def unchanged(self) -> tuple[Finding, ...]:
         return tuple(
-            one
-            for one in self.quiet
-            if one.verdict is Verdict.UNCHANGED and one.reason.code is not VerdictReason.REFUTED
+            finding
+            for finding in self.quiet
+            if finding.verdict is Verdict.UNCHANGED and finding.reason.code is not VerdictReason.REFUTED
         )
 
     @property
     def constants(self) -> tuple[Finding, ...]:
         """Counts and sizes that are equal in all runs, so noise cannot have hidden anything."""
         return tuple(
-            one
-            for one in self.unchanged
-            if one.reason.code is VerdictReason.EXACTLY_EQUAL and not is_time(one.metric.unit)
+            finding
+            for finding in self.unchanged
+            if finding.reason.code is VerdictReason.EXACTLY_EQUAL and not is_time(finding.metric.unit)
         )
 
     @property
     def varying(self) -> "Sections":
         """The sections without the constants."""
-        varying = replace(self, quiet=tuple(one for one in self.quiet if one not in self.constants))
+        varying = replace(self, quiet=tuple(finding for finding in self.quiet if finding not in self.constants))
         return replace(varying, several_metrics=has_several_metrics(varying.all))
 
     @property
@@ -136,7 +138,7 @@ def leaves_limits(finding: Finding) -> bool:
 
 def left_what(findings: Sequence[Finding], its: str) -> str:
     """Return words like "left their limits" or "broke their rules"."""
-    return f"broke {its} rules" if all(one.scale is Scale.VOTES for one in findings) else f"left {its} limits"
+    return f"broke {its} rules" if all(finding.scale is Scale.VOTES for finding in findings) else f"left {its} limits"
 
 
 def split(report: Report) -> Sections:
@@ -152,10 +154,10 @@ def split(report: Report) -> Sections:
         suspected=tuple(sorted(of(Verdict.SUSPECTED), key=lambda finding: not finding.looks_worse)),
         differing=of(Verdict.DIFFERS),
         untested=of(Verdict.UNTESTED),
-        quiet=tuple(entry for entry in findings if entry.verdict in QUIET_VERDICTS and not entry.is_set_aside),
+        quiet=tuple(finding for finding in findings if finding.verdict in QUIET_VERDICTS and not finding.is_set_aside),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
         watched=tuple(finding for finding in findings if finding.is_watched),
-        unjudged=() if judged else tuple(entry for entry in findings if entry.verdict not in QUIET_VERDICTS),
+        unjudged=() if judged else tuple(finding for finding in findings if finding.verdict not in QUIET_VERDICTS),
         several_metrics=has_several_metrics(findings),
         beside=beside,
     )

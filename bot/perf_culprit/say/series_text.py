@@ -71,7 +71,7 @@ _T = TypeVar("_T", ChangePoint, SeriesAlarm)
 
 def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newest: int = 0) -> bytes:
     """Encode the changes. docs/evidence/change-point.md describes the fields. `newest`: the number of rows to add."""
-    columns = [_column(entry, labels) for entry in judged]
+    columns = [_column(changes, labels) for changes in judged]
     data = {"format": _FORMAT, "version": _VERSION, "columns": columns}
     for column, entry in zip(columns, judged if newest else (), strict=False):
         column["newest"] = [
@@ -81,25 +81,25 @@ def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newe
     return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
-    rows, missing = len(entry.series.values), sum(map(math.isnan, entry.series.values))
+def _column(changes: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
+    rows, missing = len(changes.series.values), sum(map(math.isnan, changes.series.values))
     column: dict[str, Any] = {
-        "name": entry.series.name,
-        "unit": entry.series.unit,
+        "name": changes.series.name,
+        "unit": changes.series.unit,
         "rows": rows,
         "missing": missing,
-        "reason": lacking_words(rows - missing, entry.values_lacking) if entry.values_lacking else None,
-        "notes": [*map(sentence, entry.series.notes)],
-        "minimum_effect": entry.series.minimum_effect,
-        "changes": [_change(change, entry.series.values, labels) for change in entry.changes],
-        "detectable": entry.detectable and asdict(entry.detectable),
+        "reason": lacking_words(rows - missing, changes.values_lacking) if changes.values_lacking else None,
+        "notes": [*map(sentence, changes.series.notes)],
+        "minimum_effect": changes.series.minimum_effect,
+        "changes": [_change(change, changes.series.values, labels) for change in changes.changes],
+        "detectable": changes.detectable and asdict(changes.detectable),
     }
-    if entry.alarms is not None:
-        raised = {alarm.index for alarm in entry.alarms}
-        column["alarms"] = [_alarm(alarm) for alarm in entry.alarms]
+    if changes.alarms is not None:
+        raised = {alarm.index for alarm in changes.alarms}
+        column["alarms"] = [_alarm(alarm) for alarm in changes.alarms]
         column["alarm"] = [index in raised for index in range(rows)]
-        column["detectable_alarm"] = entry.detectable_alarm and asdict(entry.detectable_alarm)
-        column["lacking_rows"] = entry.rows_lacking_online
+        column["detectable_alarm"] = changes.detectable_alarm and asdict(changes.detectable_alarm)
+        column["lacking_rows"] = changes.rows_lacking_online
     return column
 
 
@@ -122,7 +122,7 @@ def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
 
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
     """Render a block per series, changed ones first. A single unchanged one is drawn too. Rows count from 0."""
-    told_first = sorted(judged, key=lambda entry: not (entry.changes or entry.alarms))
+    told_first = sorted(judged, key=lambda changes: not (changes.changes or changes.alarms))
     label = None if table.label_name is None else plain(table.label_name, limit=LABEL_LIMIT)
     nodes = [node for entry in told_first for node in _series_nodes(entry, label, alone=len(judged) == 1)]
     notes = [*map(worded, table.notes)]
@@ -133,48 +133,48 @@ def _shown(nodes: Sequence[DocumentNode]) -> str:
     return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="--json")
 
 
-def _series_nodes(entry: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[DocumentNode]:
-    series, name = entry.series, Name(entry.series.name, SERIES_NAME_LIMIT)
+def _series_nodes(changes: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[DocumentNode]:
+    series, name = changes.series, Name(changes.series.name, SERIES_NAME_LIMIT)
     missing = sum(map(math.isnan, series.values))
     below = [words("  {}", worded(note)) for note in series.notes]
-    if entry.values_lacking:
-        lacking = Safe(lacking_words(len(series.values) - missing, entry.values_lacking))
+    if changes.values_lacking:
+        lacking = Safe(lacking_words(len(series.values) - missing, changes.values_lacking))
         yield _heading(words("Cannot tell: {} has {}", name, lacking), *below)
         return
     rows = Safe(f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else ""))
     # Start with the count: a line that starts with a foreign "::" would be a command to GitHub's runner.
     effect = f" of {percent_digits(series.minimum_effect)} or more" if series.minimum_effect else ""
-    count = Safe(f"{count_of(len(entry.changes), 'change')}{effect}")
-    below += [] if entry.changes else [_would_have(entry.detectable, series.unit, ending="been found")]
+    count = Safe(f"{count_of(len(changes.changes), 'change')}{effect}")
+    below += [] if changes.changes else [_would_have(changes.detectable, series.unit, ending="been found")]
     yield _heading(words("{} in {} ({})", count, name, rows), *below)
-    if entry.changes:
+    if changes.changes:
         names = ("kind", "before", "after", "change", "strength", "q")
-        yield _table(label, names, entry.changes, partial(_change_cells, unit=series.unit))
-    if entry.alarms is not None:
-        yield paragraph(*_alarm_lines(entry, entry.alarms))
-    if entry.alarms:
-        yield _table(label, ("changed since row", "change", "strength"), entry.alarms, _alarm_cells)
-    if alone or entry.changes or entry.alarms:
-        yield _series_figure(entry)
+        yield _table(label, names, changes.changes, partial(_change_cells, unit=series.unit))
+    if changes.alarms is not None:
+        yield paragraph(*_alarm_lines(changes, changes.alarms))
+    if changes.alarms:
+        yield _table(label, ("changed since row", "change", "strength"), changes.alarms, _alarm_cells)
+    if alone or changes.changes or changes.alarms:
+        yield _series_figure(changes)
 
 
 def _heading(text: Text, *below: Text) -> Heading:
     return Heading(text=text, tone=Tone.PLAIN, below=below)
 
 
-def _series_figure(entry: SeriesChanges) -> Figure:
+def _series_figure(changes: SeriesChanges) -> Figure:
     """Draw the series from oldest to newest, with its levels."""
-    steps = [(change.index, change.before, change.after) for change in entry.changes]
-    return Figure(lines=tuple(map(Safe, labelled_plot(entry.series.values, steps, entry.series.unit))))
+    steps = [(change.index, change.before, change.after) for change in changes.changes]
+    return Figure(lines=tuple(map(Safe, labelled_plot(changes.series.values, steps, changes.series.unit))))
 
 
-def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> Iterator[Text]:
-    if lacking := entry.rows_lacking_online:
+def _alarm_lines(changes: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> Iterator[Text]:
+    if lacking := changes.rows_lacking_online:
         yield Safe(f"Seeing only the rows before: cannot tell yet, {count_of(lacking, 'more row')} would do")
         return
     yield Safe(f"Seeing only the rows before: {count_of(len(alarms), 'alarm')}")
     if not alarms:
-        yield _would_have(entry.detectable_alarm, entry.series.unit, ending="raised one")
+        yield _would_have(changes.detectable_alarm, changes.series.unit, ending="raised one")
 
 
 def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> tuple[Span, ...]:
@@ -360,6 +360,6 @@ def _other_means(rows: Sequence[Metric]) -> Iterator[Text]:
 
 def _transient_regressions(rows: Sequence[Metric]) -> Iterator[Text]:
     for row in rows:
-        for one in row.transient_regressions:
-            ends = (Name(version, VERSION_LIMIT) for version in (one.start, one.end))
+        for regression in row.transient_regressions:
+            ends = (Name(version, VERSION_LIMIT) for version in (regression.start, regression.end))
             yield words("{} got worse in {} and was back in {}", Name(_name(row), RELEASE_NAME_LIMIT), *ends)

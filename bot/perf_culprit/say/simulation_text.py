@@ -48,7 +48,11 @@ def simulation_html(report: SimulationReport) -> str:
 
 
 def _document(report: SimulationReport) -> Document:
-    nodes = list(_sweep(report)) if report.swept else [node for one in report.configurations for node in _single(one)]
+    nodes = (
+        list(_sweep(report))
+        if report.swept
+        else [node for configuration in report.configurations for node in _single(configuration)]
+    )
     if report.saturation:
         nodes.append(paragraph(_saturated(report.saturation)))
     if report.demands:
@@ -108,8 +112,11 @@ _NUMBER: Final = re.compile(r"\s*(\d+(?:\.\d+)?)(.*)")
 def _sweep(report: SimulationReport) -> Iterator[DocumentNode]:
     count = Safe(count_of(len(report.configurations), "configuration"))
     yield Heading(text=words("{} of {}", count, _title(report.configurations[0].simulation)), tone=Tone.PLAIN)
-    axis = max(report.swept, key=lambda name: len({_value(one, name).text for one in report.configurations}))
-    if all(_NUMBER.fullmatch(_value(one, axis).text) for one in report.configurations):
+    axis = max(
+        report.swept,
+        key=lambda name: len({_value(configuration, name).text for configuration in report.configurations}),
+    )
+    if all(_NUMBER.fullmatch(_value(configuration, axis).text) for configuration in report.configurations):
         told = Safe("Dots are simulated, rings are known from elsewhere (the model's references)")
         drawn = partial(_charts, report, axis)
         yield Picture(markdown=Safe(""), html=drawn, title=told if report.references else None)
@@ -117,29 +124,36 @@ def _sweep(report: SimulationReport) -> Iterator[DocumentNode]:
     yield _ranking(report, layers)
     if layers and len(report.swept) > 1:
         yield _best(report, layers)
-    for one in report.configurations:
-        if one.simulation.overloaded:
-            settings = join_texts(", ", (words("{} {}", Name(name), _value(one, name)) for name in report.swept))
-            yield paragraph(words("Unstable at {}: {}.", settings, _loaded(one.simulation.overloaded[0])))
+    for configuration in report.configurations:
+        if configuration.simulation.overloaded:
+            settings = join_texts(
+                ", ", (words("{} {}", Name(name), _value(configuration, name)) for name in report.swept)
+            )
+            yield paragraph(words("Unstable at {}: {}.", settings, _loaded(configuration.simulation.overloaded[0])))
 
 
-def _value(one: Configuration, name: str) -> Name:
-    return Name(one.simulation.parameters[name])
+def _value(configuration: Configuration, name: str) -> Name:
+    return Name(configuration.simulation.parameters[name])
 
 
 def _scored(report: SimulationReport) -> Sequence[Layer]:
-    return [layer for layer in Layer if any(layer in one.scores for one in report.configurations)]
+    return [layer for layer in Layer if any(layer in configuration.scores for configuration in report.configurations)]
 
 
 def _ranking(report: SimulationReport, layers: Sequence[Layer]) -> Table:
     """Sort by the score of the lowest layer, best first, or in the sweep's order without scores."""
-    ranked = sorted(report.configurations, key=lambda one: list(one.scores.values())[-1] if one.scores else 0.0)
+    ranked = sorted(
+        report.configurations,
+        key=lambda configuration: list(configuration.scores.values())[-1] if configuration.scores else 0.0,
+    )
     outputs = _compared(report)
 
-    def row(one: Configuration) -> tuple[Text, ...]:
-        means = (_mean(one, output) for output in outputs)
-        numbers = ("" if value is None else significant(value) for value in (*map(one.scores.get, layers), *means))
-        return *(_value(one, name) for name in report.swept), *map(Safe, numbers)
+    def row(configuration: Configuration) -> tuple[Text, ...]:
+        means = (_mean(configuration, output) for output in outputs)
+        numbers = (
+            "" if value is None else significant(value) for value in (*map(configuration.scores.get, layers), *means)
+        )
+        return *(_value(configuration, name) for name in report.swept), *map(Safe, numbers)
 
     heads = [Column(name="", of=name) for name in report.swept] + [Column(name=f"{layer} score") for layer in layers]
     heads += [Column(name=f"{output.metric.name}{_unit(output)}", of=output.of) for output in outputs]
@@ -148,15 +162,21 @@ def _ranking(report: SimulationReport, layers: Sequence[Layer]) -> Table:
 
 def _compared(report: SimulationReport) -> list[Output]:
     """Return the scored outputs, or without scores all outputs that differ."""
-    scored = {key for one in report.configurations for key in one.scored}
-    outputs = dict.fromkeys(each.output for one in report.configurations for each in one.simulation.estimates)
+    scored = {key for configuration in report.configurations for key in configuration.scored}
+    outputs = dict.fromkeys(
+        each.output for configuration in report.configurations for each in configuration.simulation.estimates
+    )
     if scored:
         return [output for output in outputs if output.key in scored]
-    return [output for output in outputs if len({_mean(one, output) for one in report.configurations}) > 1]
+    return [
+        output
+        for output in outputs
+        if len({_mean(configuration, output) for configuration in report.configurations}) > 1
+    ]
 
 
-def _mean(one: Configuration, output: Output) -> float | None:
-    return one.simulation.mean(output.of, output.metric.name)
+def _mean(configuration: Configuration, output: Output) -> float | None:
+    return configuration.simulation.mean(output.of, output.metric.name)
 
 
 def _unit(output: Output) -> str:
@@ -166,13 +186,13 @@ def _unit(output: Output) -> str:
 def winners(report: SimulationReport) -> list[tuple[str, Layer, Configuration]]:
     """Return the best configuration by each layer, for each value of the first parameter [F11, table 4-8]."""
     groups: dict[str, list[Configuration]] = {}
-    for one in report.configurations:
-        groups.setdefault(_value(one, report.swept[0]).text, []).append(one)
+    for configuration in report.configurations:
+        groups.setdefault(_value(configuration, report.swept[0]).text, []).append(configuration)
     return [
-        (value, layer, min(group, key=lambda one: one.scores[layer]))
+        (value, layer, min(group, key=lambda configuration: configuration.scores[layer]))
         for value, group in groups.items()
         for layer in _scored(report)
-        if all(layer in one.scores for one in group)
+        if all(layer in configuration.scores for configuration in group)
     ]
 
 
@@ -195,15 +215,15 @@ def _charts(report: SimulationReport, axis: str) -> Safe:
 def _chart(report: SimulationReport, output: Output, axis: str) -> str:
     lines: dict[str, list[tuple[float, float]]] = {}
     references: dict[str, list[tuple[float, float]]] = {}
-    for one in report.configurations:
-        name = ", ".join(f"{other} {_value(one, other).text}" for other in report.swept if other != axis)
-        x, _ = _number(_value(one, axis).text)
-        if (mean := _mean(one, output)) is not None:
+    for configuration in report.configurations:
+        name = ", ".join(f"{other} {_value(configuration, other).text}" for other in report.swept if other != axis)
+        x, _ = _number(_value(configuration, axis).text)
+        if (mean := _mean(configuration, output)) is not None:
             lines.setdefault(name, []).append((x, mean))
         references.setdefault(name, []).extend(
             (x, each.value)
             for each in report.references
-            if each.output == output.key and each.holds_for(one.simulation.parameters)
+            if each.output == output.key and each.holds_for(configuration.simulation.parameters)
         )
     _, unit = _number(_value(report.configurations[0], axis).text)
     x_name = f"{axis} ({unit})" if unit else axis

@@ -159,7 +159,7 @@ def _tracked(
         return None
     ends = bisection.search.commit_range
     key = cause_key(*((ends.good, ends.bad) if cause.culprit is None else (cause.culprit.commit,)))
-    own = {benchmark_key(entry.key.benchmark) for entry in cause.metrics}
+    own = {benchmark_key(metric.key.benchmark) for metric in cause.metrics}
     tracked = host.tracked_issues(suite=bisection.suite).get(key)
     before = tracked.benchmarks if tracked is not None and tracked.is_worse else frozenset()
     if tracked is not None and tracked.is_worse and own <= before:
@@ -170,7 +170,7 @@ def _tracked(
         run_url=destination.run_url,
         mentions=notices.mentions(
             config,
-            [entry.key for entry in cause.metrics],
+            [metric.key for metric in cause.metrics],
             _culprit_files(report, cause),
             before="" if tracked is None else tracked.body,
         ),
@@ -187,7 +187,7 @@ def _tracked(
             opened = host.open_issue(suite=bisection.suite, key=key, title=title, body=body, labels=labels)
         else:
             opened = Opened(host.reopen_issue(tracked, body=body, title=title))
-    changes = [(entry.key, entry.after / entry.before - 1) for entry in cause.metrics]
+    changes = [(metric.key, metric.after / metric.before - 1) for metric in cause.metrics]
     culprit = None if cause.culprit is None else cause.culprit.commit
     notices.add(opened, title, changes, commit=ends.bad, culprit=culprit)
     return opened.url
@@ -198,12 +198,12 @@ def _culprit_files(report: BisectionReport, cause: Cause) -> list[str]:
     diagnosis = report.diagnosis
     if diagnosis is None or cause.culprit is None or diagnosis.commit != cause.culprit.commit:
         return []
-    return suspected_files(diagnosis.comparison) or [one.path for one in diagnosis.changed]
+    return suspected_files(diagnosis.comparison) or [function.path for function in diagnosis.changed]
 
 
 def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:
     if config.issues.when == "fail":
-        return any(abs(entry.after / entry.before - 1) >= config.of(entry.key).fail for entry in metrics)
+        return any(abs(metric.after / metric.before - 1) >= config.of(metric.key).fail for metric in metrics)
     return config.issues.when == "regression"
 
 

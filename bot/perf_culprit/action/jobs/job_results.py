@@ -61,7 +61,7 @@ def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
 
 
 def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
-    changed = tuple(text for one in changes[:SHOWN_CHANGES] for text in (one.name, one.before, one.after))
+    changed = tuple(text for change in changes[:SHOWN_CHANGES] for text in (change.name, change.before, change.after))
     return because(VerdictReason.ENVIRONMENT_CHANGED, changed=changed)
 
 

@@ -33,7 +33,7 @@ _NEXT_STEP: Final = "measure both commits in turn (docs/confirm.md)"
 
 def is_suspected(report: Report) -> bool:
     """Whether something looks worse by stored runs or single files rather than by rounds."""
-    by_files = (one.looks_worse and one.reason.code is VerdictReason.SUSPECTED for one in report.findings)
+    by_files = (finding.looks_worse and finding.reason.code is VerdictReason.SUSPECTED for finding in report.findings)
     return any(by_files) or any(note.code is Remark.SUITE_MOVED for note in report.notes)
 
 
@@ -104,12 +104,12 @@ def _begun(
 
 def _suspected(report: Report, run: Run) -> Iterator[AlarmedMetric]:
     """The metrics of the benchmarks to measure again, in the report's order."""
-    names, measured = frozenset(flagged(report)), {entry.key for entry in run.benchmarks}
-    for one in report.findings:
-        sides = one.baseline, one.target
-        if one.benchmark in names and one.key in measured and one.direction.worse_sign and all(sides):
+    names, measured = frozenset(flagged(report)), {benchmark.key for benchmark in run.benchmarks}
+    for finding in report.findings:
+        sides = finding.baseline, finding.target
+        if finding.benchmark in names and finding.key in measured and finding.direction.worse_sign and all(sides):
             before, after = (side.value for side in sides if side is not None)
-            yield AlarmedMetric(key=one.key, metric=one.metric, before=before, after=after)
+            yield AlarmedMetric(key=finding.key, metric=finding.metric, before=before, after=after)
 
 
 def _judged(report: Report, bisection: Bisection, *, config: Config) -> Report:
@@ -121,7 +121,7 @@ def _judged(report: Report, bisection: Bisection, *, config: Config) -> Report:
         why = next(failures, "its machine left no result")
         return with_note(report, because(Remark.PROOF_FAILED, why=why))
     told = confirm_report(report, baseline=paired(baseline), again=target, config=config)
-    if both < len(state.jobs) and any(one.looks_worse for one in told.findings):
+    if both < len(state.jobs) and any(finding.looks_worse for finding in told.findings):
         cut = because(Remark.PROOF_CUT_SHORT, minutes=config.confirm.budget, rounds=both // 2, wanted=DEFAULT_ROUNDS)
         told = with_note(told, cut)
     cost = Cost(executions(state.results), bisection.runner_seconds)

@@ -132,7 +132,10 @@ def track_reference(
     worse = _regressions(report, config)
     names = frozenset(benchmark_key(group[0].key.benchmark) for group in worse)
     if not worse:
-        fine = {*_fine(report), *(benchmark_key(one.benchmark) for one in report.findings if one.accepted is not None)}
+        fine = {
+            *_fine(report),
+            *(benchmark_key(finding.benchmark) for finding in report.findings if finding.accepted is not None),
+        }
         if issue is None or not issue.is_worse or not issue.benchmarks <= fine:
             return ()
         note = recovered_note(None, at=report.target_commit, repository_url=destination.repository_url)
@@ -195,16 +198,16 @@ def carried_acceptances(host: Host, accepted: Sequence[Acceptance]) -> tuple[Acc
 
     The accepted commit must be the head that was merged: nobody has accepted what was pushed afterwards.
     """
-    newest = [entry for entry in accepted if entry.pull_request is not None][-MOST_CARRIED:]
+    newest = [acceptance for acceptance in accepted if acceptance.pull_request is not None][-MOST_CARRIED:]
     commits = {
         (number, head): host.merged_as(number=number, head_sha=head)
-        for number, head in {(entry.pull_request, entry.commit) for entry in newest}
+        for number, head in {(event.pull_request, event.commit) for event in newest}
         if number is not None
     }
     return tuple(
-        replace(entry, commit=commit)
-        for entry in newest
-        if entry.pull_request is not None and (commit := commits[entry.pull_request, entry.commit]) is not None
+        replace(event, commit=commit)
+        for event in newest
+        if event.pull_request is not None and (commit := commits[event.pull_request, event.commit]) is not None
     )
 
 
@@ -306,9 +309,9 @@ def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
 def _accepted(board: _Board, tracked: TrackedIssue) -> set[str]:
     """The accepted benchmarks, by key. An acceptance at another commit does not apply to this issue's commit."""
     return {
-        benchmark_key(entry.benchmark)
-        for entry in board.accepted
-        if entry.benchmark is not None and (board.against_history is None or entry.commit == tracked.commit)
+        benchmark_key(acceptance.benchmark)
+        for acceptance in board.accepted
+        if acceptance.benchmark is not None and (board.against_history is None or acceptance.commit == tracked.commit)
     }
 
 
@@ -349,7 +352,9 @@ def _note(board: _Board, name: str | None, *, is_accepted: bool) -> str:
         if finding.accepted is not None and finding.key.benchmark == name
     ]
     since = [
-        entry for entry in board.accepted if is_accepted and entry.benchmark is not None and entry.benchmark == name
+        acceptance
+        for acceptance in board.accepted
+        if is_accepted and acceptance.benchmark is not None and acceptance.benchmark == name
     ]
     acceptance = next(iter((*marked, *reversed(since))), None)
     if acceptance is not None:

@@ -101,9 +101,9 @@ class _Week:
             return None
         earlier = next(iter(measured[measured.index(commits[-1]) + 1 :]), None)
         report = None if earlier is None else self._compared(runs[0], earlier)
-        searches = [one for one in stored_bisections(self.history) if one.suite == self.config.suite]
-        running = [one for one in searches if not one.is_done and one.stopped is None]
-        searched = {benchmark_key(one.key.benchmark) for one in running}
+        searches = [bisection for bisection in stored_bisections(self.history) if bisection.suite == self.config.suite]
+        running = [search for search in searches if not search.is_done and search.stopped is None]
+        searched = {benchmark_key(search.key.benchmark) for search in running}
         return WeeklyDigest(
             monday=self.monday,
             suite=self.config.suite,
@@ -112,14 +112,16 @@ class _Week:
             commits=len({run.commit for run in runs}),
             unknown=sum(not run.cost for run in runs),
             cost=sum((run.cost for run in runs), NO_COST),
-            search_seconds=sum(one.runner_seconds for one in searches if self._is_within(one.started_at.date())),
+            search_seconds=sum(
+                search.runner_seconds for search in searches if self._is_within(search.started_at.date())
+            ),
             issues=tuple(self._open_issues(runs)),
             unanswered=tuple(
                 (name, commit)
                 for name, commit in dict(self._unanswered(runs, report)).items()
                 if benchmark_key(name) not in searched
             ),
-            searches=tuple((one.key.benchmark, one.started_at.date()) for one in running),
+            searches=tuple((search.key.benchmark, search.started_at.date()) for search in running),
         )
 
     def _compared(self, run: Run, earlier: str) -> Report:
@@ -137,8 +139,8 @@ class _Week:
         for finding in findings:
             if finding.verdict is Verdict.REGRESSION:
                 seen.setdefault(finding.key, str(runs[0].commit))
-        back = {one.key for one in findings if one.is_decided and one.verdict is not Verdict.REGRESSION}
-        back |= {one.key for one in findings if one.is_set_aside}
+        back = {finding.key for finding in findings if finding.is_decided and finding.verdict is not Verdict.REGRESSION}
+        back |= {finding.key for finding in findings if finding.is_set_aside}
         tracked = {key for issue in self._worse() for key in (issue.key, *issue.benchmarks)}
         for key, commit in seen.items():
             is_settled = key in back or self.config.is_watched(key.benchmark) or self._is_accepted(key, commit)
@@ -149,8 +151,9 @@ class _Week:
         since = set(self.line[: self.line.index(commit) + 1])
         accepted = (entry for entry in self.history.accepted(self.config.suite) if entry.commit in since)
         return any(
-            entry.benchmark in (key.benchmark, key.full_name) or (entry.benchmark is None and entry.commit == commit)
-            for entry in accepted
+            acceptance.benchmark in (key.benchmark, key.full_name)
+            or (acceptance.benchmark is None and acceptance.commit == commit)
+            for acceptance in accepted
         )
 
     def _worse(self) -> list[TrackedIssue]:
