@@ -76,7 +76,13 @@ class Matching(ConfigSection):
     match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")] = (
         "*"
     )
-    metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
+    metric: Annotated[
+        str,
+        Field(
+            max_length=200,
+            description="shell pattern on the metric's name, or [`p99`](decision-rule.md#percentiles)",
+        ),
+    ] = "*"
 
     def matches(self, key: MetricKey) -> bool:
         return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)

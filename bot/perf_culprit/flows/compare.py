@@ -23,6 +23,7 @@ from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.foreseen_runs import runs_note
 from perf_culprit.judge.group_means import group_means
 from perf_culprit.judge.judged_times import time_notes, with_one_time, with_other_time
+from perf_culprit.judge.percentiles import with_percentiles
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.detectors import BENCHMARK_DETECTORS, BY_SAMPLE_DETECTORS, COUNTER_DETECTORS
@@ -117,6 +118,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         return build_report(
             judgement, baseline=replace(baseline, runs=(), choices=()), target=target, settings=settings
         )
+    baseline, target, too_few = with_percentiles(baseline, target, config)
     measured = target
     baseline, target, others = with_one_time(baseline, target, time=config.time, keep=partial(is_named, config))
     baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
@@ -136,7 +138,11 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
     if lost := sum(config.of(key).fails_if_lost for key in (*report.missing, *_failing(report))):
         report = structs.replace(report, notes=(because(Remark.LOST, count=lost), *report.notes))
-    unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
+    told = {note.arguments["percentile"] for note in too_few}
+    patterns = (
+        one for one in _unused_patterns(config, (target, *baseline.runs)) if one.arguments.get("metric") not in told
+    )
+    unused = (*too_few, *_unused_detectors(config, target), *patterns)
     groups, budgets = group_means(report.findings, config.groups), checked_budgets(measured, config)
     report = structs.replace(report, notes=(*report.notes, *unused), groups=groups, budgets=budgets)
     report = structs.replace(report, failed=report.failed or report.fails)

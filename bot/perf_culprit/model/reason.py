@@ -184,6 +184,7 @@ class Remark(StrEnum):
     PART_MISSING = "part_missing"
     LOST = "lost"
     LONE_BASELINE = "lone_baseline"
+    TOO_FEW_FOR_PERCENTILE = "too_few_for_percentile"
     RUNS_NEEDED = "runs_needed"
     RUNS_PROVE_NOTHING = "runs_prove_nothing"
     DETECTOR_UNUSED = "detector_unused"

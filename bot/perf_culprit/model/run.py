@@ -35,6 +35,10 @@ def in_utc(time: datetime) -> datetime | None:
 TIME: Final = "time"  # by the clock
 
 
+# The names of metrics that are computed from raw samples, if the configuration names them.
+PERCENTILE: Final = re.compile(r"p[5-9][0-9](?:\.[0-9]{1,2})?")
+
+
 class Direction(StrEnum):
     """The better direction of a metric. It is read from the tool's output or the configuration, and never guessed."""
 

@@ -212,6 +212,7 @@ TITLES: Final = {
     Remark.HARNESS_CHANGED: "The benchmarks' files changed:",
     Remark.HARNESS_OF_HEAD: "Benchmarks of the head:",
     Remark.PART_MISSING: "Not complete:",
+    Remark.TOO_FEW_FOR_PERCENTILE: "Not computed:",
     **dict.fromkeys(HISTORY, "The history is short:"),
     **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
 }

@@ -221,6 +221,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.MEASURED_AGAIN: (
         "measured again: {count:# flagged benchmark}; {proven:,} proven, {refuted:,} refuted, {open:,} still open"
     ),
+    Remark.TOO_FEW_FOR_PERCENTILE: (
+        "{percentile} needs {minimum:# raw sample} of an execution, and {benchmarks} had {count:,}; "
+        "run it longer, or let the tool keep its samples"
+    ),
     Remark.LOST: "{count:# metric} of the baseline gave no usable result, which fails the check (`levels.lost`)",
     Remark.PART_MISSING: "part {part:,} of {count:,} is missing: its benchmarks weren't measured",
     Remark.LONE_BASELINE: f"one baseline run: a change can be {SUSPECTED_WORD}, but {NOT_PROVEN}",

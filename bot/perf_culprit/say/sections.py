@@ -10,7 +10,7 @@ from perf_culprit.model.detectors import Scale
 from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Finding, Level, Severity, Verdict
 from perf_culprit.model.reason import VerdictReason
 from perf_culprit.model.report import Conclusion, Report
-from perf_culprit.model.run import Direction, MetricKey
+from perf_culprit.model.run import PERCENTILE, Direction, MetricKey
 from perf_culprit.say.numbers import is_time
 
 # Conclusions after which the numbers do not judge the code.
@@ -188,7 +188,8 @@ def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict
 
 def _sameness(finding: Finding) -> tuple[object, ...]:
     timed = finding.metric.direction is Direction.LOWER_IS_BETTER and is_time(finding.metric.unit)
-    metric = None if timed and not finding.is_set_aside else finding.key.metric
+    is_own = finding.is_set_aside or PERCENTILE.fullmatch(finding.key.metric)
+    metric = None if timed and not is_own else finding.key.metric
     return finding.key.benchmark, metric, finding.verdict
 
 
