@@ -12,6 +12,7 @@ from typing import Final
 from perf_culprit.errors import EMOJI_SELECTOR, visible
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.report import BudgetState, Report
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 
 def cut_at_line(text: str, *, limit: int, pointer: str) -> str:
@@ -30,7 +31,6 @@ def fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-MAXIMUM_ID_CHARACTERS = 40
 ID_HASH_CHARACTERS = 8
 ENDS_LIKE_A_HASH = re.compile(rf"(?:^|-)[0-9a-f]{{{ID_HASH_CHARACTERS}}}$")
 RESULT_START = "<!-- perf-culprit:v1:"
@@ -50,7 +50,7 @@ def comment_marker(suite: str) -> str:
 
 def suite_id(suite: str) -> str:
     """Return the suite's name if it is plain; else its plain part and a hash, so that no two suites share an id."""
-    plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[:MAXIMUM_ID_CHARACTERS].strip("-")
+    plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[: TEXT_LIMITS.id_characters].strip("-")
     if plain and plain == suite and not ENDS_LIKE_A_HASH.search(plain):
         return plain
     digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:ID_HASH_CHARACTERS]
@@ -87,12 +87,11 @@ def past_marker(mark: str) -> str:
 # The name of the one check run for all suites. The missing bracket separates it from every suite's check.
 JOINT_CHECK: Final = "perf-culprit: all suites"
 CHECK_START: Final = "perf-culprit ("
-MAXIMUM_CHECK_CHARACTERS: Final = 80
 
 
 def check_name(suite: str) -> str:
     """Return the name of the check run: the suite's name if it can be shown, else a unique id."""
-    shown = visible(suite)[:MAXIMUM_CHECK_CHARACTERS]
+    shown = visible(suite)[: TEXT_LIMITS.check_name_characters]
     is_distinct = shown == suite and EMOJI_SELECTOR not in suite
     return f"{CHECK_START}{shown if is_distinct else suite_id(suite)})"
 

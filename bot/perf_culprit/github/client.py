@@ -22,6 +22,7 @@ from perf_culprit.errors import InfrastructureError, UsageError, visible
 from perf_culprit.github.runner_files import MissingValueError
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.maintenance import protection_step
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -133,7 +134,6 @@ def file_bytes(answer: Mapping[str, Any]) -> bytes:
     return data
 
 
-SHOWN_CHARACTERS = 200
 # Exceptions of reading a field that is missing or of the wrong kind, in PyGithub as in our code.
 INCOMPLETE = (MissingValueError, BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
 
@@ -233,7 +233,7 @@ def message_of(error: GithubException) -> str:
     first = errors[0] if isinstance(errors, list) and errors else None
     detail = first.get("message") if isinstance(first, Mapping) else first
     words = " ".join(str(part) for part in (data.get("message"), detail) if part)
-    return " ".join(words.split())[:SHOWN_CHARACTERS]
+    return " ".join(words.split())[: TEXT_LIMITS.answer_characters]
 
 
 def is_rate_limit(error: GithubException) -> bool:

@@ -32,6 +32,7 @@ from perf_culprit.github.bot_texts import (
 from perf_culprit.github.client import Client, explained, headers_of, is_rate_limit, limit_wait_seconds, too_long
 from perf_culprit.github.host import Annotation, CheckConclusion, CheckResult, Opened, TrackedIssue
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 _ATTEMPTS = 3
 # A new object may be missing from listings for some seconds, so one look is not enough.
@@ -76,7 +77,6 @@ def look_again(client: Client, find: Callable[[], _ResultT | None]) -> _ResultT 
     return None
 
 
-MAXIMUM_BODY_CHARACTERS = 65_536
 # Begins the line that marks a result as being of an older head; a new result replaces the whole comment.
 OUTDATED = "> ⚠️ "
 
@@ -101,9 +101,9 @@ def upsert_comment(
     body = body if body.startswith(mark) else f"{mark}\n{body}"
     if findings:
         body = f"{body.rstrip()}\n\n<!-- perf-culprit:findings:{findings} -->\n"
-    if len(body) > MAXIMUM_BODY_CHARACTERS:
+    if len(body) > TEXT_LIMITS.body_characters:
         raise InfrastructureError(
-            f"the comment has {len(body):,} characters; GitHub takes {MAXIMUM_BODY_CHARACTERS:,}",
+            f"the comment has {len(body):,} characters; GitHub takes {TEXT_LIMITS.body_characters:,}",
             next_step="read the report in the job summary, and report this bug of perf-culprit",
         )
     issue = client.repository.get_issue(number)
@@ -147,7 +147,7 @@ def _replaced(client: Client, existing: list[IssueComment], *, mark: str, body: 
         for old in existing:
             rest = old.body.replace("\r\n", "\n").partition("\n")[2]
             told = f"{past_marker(mark)}\n> Outdated: [the newer result]({posted.html_url}).\n\n{rest}"
-            old.edit(cut_at_line(told, limit=MAXIMUM_BODY_CHARACTERS, pointer=_POINTER))
+            old.edit(cut_at_line(told, limit=TEXT_LIMITS.body_characters, pointer=_POINTER))
             # If it may not be hidden, its first line is enough.
             with suppress(GithubException, requests.RequestException):
                 old.minimize()
@@ -161,7 +161,7 @@ def prefix_comments(client: Client, *, number: int, start: str, line: str) -> No
         if rest.startswith(OUTDATED):
             rest = rest.partition("\n")[2].lstrip("\n")
         body = f"{mark}\n{line}\n\n{rest}"
-        if len(body) <= MAXIMUM_BODY_CHARACTERS and not same_text(comment.body, body):
+        if len(body) <= TEXT_LIMITS.body_characters and not same_text(comment.body, body):
             with explained(f"edit the comment on #{number}"):
                 comment.edit(body)
 
@@ -203,8 +203,6 @@ def same_text(stored: str, new: str) -> bool:
     return stored.replace("\r\n", "\n").strip() == new.replace("\r\n", "\n").strip()
 
 
-MAXIMUM_TEXT_CHARACTERS = 65_535
-MAXIMUM_TITLE_CHARACTERS = 255
 ANNOTATIONS_PER_REQUEST = 50
 _CHECK_CUT = "\n\nCut here. The whole report is in the job summary."
 
@@ -232,7 +230,7 @@ class CheckRun:
         """
         output = _output(result.title, result.summary)
         if result.text:
-            output["text"] = cut_at_line(result.text, limit=MAXIMUM_TEXT_CHARACTERS, pointer=_CHECK_CUT)
+            output["text"] = cut_at_line(result.text, limit=TEXT_LIMITS.check_text_characters, pointer=_CHECK_CUT)
         annotations = [_as_json(annotation) for annotation in result.annotations]
         with explained("complete the check run"):
             self.remote.edit(
@@ -252,14 +250,14 @@ def _as_json(annotation: Annotation) -> dict[str, str | int]:
         "end_line": annotation.line,
         "annotation_level": annotation.level,
         "message": annotation.message,
-        "title": annotation.title[:MAXIMUM_TITLE_CHARACTERS],
+        "title": annotation.title[: TEXT_LIMITS.check_title_characters],
     }
 
 
 def _output(title: str, summary: str) -> dict[str, Any]:
     return {
-        "title": title[:MAXIMUM_TITLE_CHARACTERS],
-        "summary": cut_at_line(summary, limit=MAXIMUM_TEXT_CHARACTERS, pointer=_CHECK_CUT),
+        "title": title[: TEXT_LIMITS.check_title_characters],
+        "summary": cut_at_line(summary, limit=TEXT_LIMITS.check_text_characters, pointer=_CHECK_CUT),
     }
 
 
@@ -353,7 +351,6 @@ NO_RESULT = CheckResult(
 )
 
 
-TITLE_LIMIT: Final = 200
 BACK: Final = "The regression is back: the text above has the new numbers.\n"
 _POINTER = "\n\nCut here: GitHub takes no longer text.\n"
 
@@ -410,7 +407,9 @@ def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, l
     text = _fitting(body)
 
     def post() -> str:
-        return client.repository.create_issue(title=title[:TITLE_LIMIT], body=text, labels=list(labels)).html_url
+        return client.repository.create_issue(
+            title=title[: TEXT_LIMITS.issue_title_characters], body=text, labels=list(labels)
+        ).html_url
 
     def find() -> str | None:
         tracked = tracked_issues(client, suite=suite).get(key)
@@ -457,4 +456,4 @@ def _comment(client: Client, tracked: TrackedIssue, text: str) -> None:
 
 
 def _fitting(body: str) -> str:
-    return cut_at_line(body, limit=MAXIMUM_BODY_CHARACTERS, pointer=_POINTER)
+    return cut_at_line(body, limit=TEXT_LIMITS.body_characters, pointer=_POINTER)

@@ -17,6 +17,7 @@ from typing import Any, Final, TextIO
 from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.run import FULL_HASH
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 PULL_REQUEST_EVENTS: Final = ("pull_request", "pull_request_target")
 
@@ -166,15 +167,13 @@ def assignment(name: str, value: str) -> str:
     return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"
 
 
-# Above this size the runner drops the whole summary of the step.
-MAXIMUM_BYTES = 1 << 20
 _SUMMARY_CUT = "\n\nCut here: a job summary holds 1 MiB. The whole report is in `report.json`.\n"
 
 
 def append_summary(text: str, *, path: Path) -> None:
     """Append Markdown to the file at GITHUB_STEP_SUMMARY, cut at a line to the room that is left in it."""
     with writing("the job summary", path=path, variable="GITHUB_STEP_SUMMARY"):
-        room_bytes = MAXIMUM_BYTES - (path.stat().st_size if path.exists() else 0)
+        room_bytes = TEXT_LIMITS.summary_bytes - (path.stat().st_size if path.exists() else 0)
         data = f"{cut_to_bytes(text, limit_bytes=room_bytes - 1)}\n".encode()
         if len(data) <= room_bytes:
             with path.open("ab") as file:

@@ -21,14 +21,10 @@ from perf_culprit.model.count import Count, is_built
 from perf_culprit.model.notable_calls import marked, notable_nodes
 from perf_culprit.model.reason import Doubt, because
 from perf_culprit.model.report import ServiceComparison, TreeComparison
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.progress import Say
 
 PROFILE_BUDGET_S: Final = 30.0
-# Most entries that an answer shows and the history branch keeps.
-SHOWN_FUNCTIONS: Final = 20
-SHOWN_SERVICES: Final = 10
-SHOWN_SUSPECTS: Final = 10
-SHOWN_NAMES: Final = 30
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,14 +57,16 @@ def diagnose_culprit(
     try:
         touched = touched_by_commit(repository, commit)
         changed = _changed(touched)
-        more = max(0, len(changed) - SHOWN_FUNCTIONS)
-        diagnosis = replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], more=more)
+        more = max(0, len(changed) - TEXT_LIMITS.diagnosed_functions)
+        diagnosis = replace(diagnosis, changed=changed[: TEXT_LIMITS.diagnosed_functions], more=more)
         if touched.base is None:
             return replace(diagnosis, doubt=because(Doubt.NOT_PROFILED, why="it has no parent"))
         if count == Count.INSTRUCTIONS:
             say(f"count {commit[:12]} and its parent by function")
             counts = [workplace.count_functions(one) for one in (touched.base, commit)]
-            diagnosis = replace(diagnosis, counted=costly_functions(*counts, touched=touched)[:SHOWN_SUSPECTS])
+            diagnosis = replace(
+                diagnosis, counted=costly_functions(*counts, touched=touched)[: TEXT_LIMITS.diagnosed_suspects]
+            )
         if is_built(count):
             return diagnosis
         if not profiling.budget_s:
@@ -95,7 +93,7 @@ def diagnose_culprit(
             if suspect.touched is not None
         }
         changed = tuple(sorted(changed, key=lambda function: (function.path, function.qualified_name) not in slower))
-        return replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], comparison=comparison)
+        return replace(diagnosis, changed=changed[: TEXT_LIMITS.diagnosed_functions], comparison=comparison)
     except BotError as error:
         # Advice may name options of `measure --trace`, which do not apply here.
         own = profiling.command is None
@@ -118,19 +116,23 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
     marks = marked(comparison)
     return replace(
         comparison,
-        services=tuple(_notable(service, marks) for service in comparison.services[:SHOWN_SERVICES]),
+        services=tuple(_notable(service, marks) for service in comparison.services[: TEXT_LIMITS.diagnosed_services]),
         suspects=tuple(
-            replace(suspect, path=suspect.path[-SHOWN_NAMES:], services=suspect.services[:SHOWN_SERVICES])
+            replace(
+                suspect,
+                path=suspect.path[-TEXT_LIMITS.diagnosed_names :],
+                services=suspect.services[: TEXT_LIMITS.diagnosed_services],
+            )
             for suspect in comparison.suspects
             if suspect.reasons
-        )[:SHOWN_SUSPECTS],
-        impacted=comparison.impacted[:SHOWN_SERVICES],
-        added_methods=comparison.added_methods[:SHOWN_NAMES],
-        removed_methods=comparison.removed_methods[:SHOWN_NAMES],
-        added_services=comparison.added_services[:SHOWN_SERVICES],
-        removed_services=comparison.removed_services[:SHOWN_SERVICES],
-        touched_methods=dict([*comparison.touched_methods.items()][:SHOWN_NAMES]),
-        notes=comparison.notes[:SHOWN_SERVICES],
+        )[: TEXT_LIMITS.diagnosed_suspects],
+        impacted=comparison.impacted[: TEXT_LIMITS.diagnosed_services],
+        added_methods=comparison.added_methods[: TEXT_LIMITS.diagnosed_names],
+        removed_methods=comparison.removed_methods[: TEXT_LIMITS.diagnosed_names],
+        added_services=comparison.added_services[: TEXT_LIMITS.diagnosed_services],
+        removed_services=comparison.removed_services[: TEXT_LIMITS.diagnosed_services],
+        touched_methods=dict([*comparison.touched_methods.items()][: TEXT_LIMITS.diagnosed_names]),
+        notes=comparison.notes[: TEXT_LIMITS.diagnosed_services],
     )
 
 

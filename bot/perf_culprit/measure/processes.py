@@ -31,6 +31,7 @@ from typing import BinaryIO, Final, Self
 
 from perf_culprit.errors import InfrastructureError, unwritable
 from perf_culprit.measure.processor_time import Meter, has_meter
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.undumpable import close_process
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -169,8 +170,6 @@ def _processes() -> Iterator[_Process]:
 
 MAXIMUM_SECTION_BYTES: Final = 4 << 20  # a benchmark with endless output must not fill the disk
 TAIL_BYTES: Final = 4096
-SHOWN_LINES: Final = 4
-SHOWN_CHARACTERS: Final = 400
 # The last line of a Python traceback, plain or from pytest: "E   ModuleNotFoundError: No module named 'x'".
 _ERROR: Final = re.compile(r"(?:E\s+)?[\w.]*(?:Error|Exception)\b.*")
 _COMPILER_ERROR: Final = re.compile(r".*:\d+.*\berror: ")
@@ -233,12 +232,12 @@ def shown_output(data: bytes) -> str:
     lines = [line for line in map(str.strip, data.decode(errors="replace").splitlines()) if line]
     lines = [line for line in lines if not _POINTER.fullmatch(line)]
     errors = [line for line in lines if _ERROR.match(line)][-1:] or list(filter(_COMPILER_ERROR.match, lines))[:1]
-    shown = [line for line in lines[-SHOWN_LINES:] if line not in errors]
-    joined = " | ".join([*(error[: SHOWN_CHARACTERS // 2] for error in errors), *shown])
+    shown = [line for line in lines[-TEXT_LIMITS.output_lines :] if line not in errors]
+    joined = " | ".join([*(error[: TEXT_LIMITS.output_characters // 2] for error in errors), *shown])
     printable = "".join(character if character.isprintable() else " " for character in joined)
     inert = printable.replace("##[", "## [")
-    start = inert[: SHOWN_CHARACTERS // 2] if len(inert) > SHOWN_CHARACTERS else ""
-    rest = inert[-(SHOWN_CHARACTERS - len(start)) :]
+    start = inert[: TEXT_LIMITS.output_characters // 2] if len(inert) > TEXT_LIMITS.output_characters else ""
+    rest = inert[-(TEXT_LIMITS.output_characters - len(start)) :]
     return (f"{start} … {rest}" if start and errors else rest).lstrip(": ")
 
 

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import InfrastructureError
-from perf_culprit.github.runner_files import MAXIMUM_BYTES, append_summary
+from perf_culprit.github.runner_files import append_summary
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 
 def test_appends(tmp_path: Path) -> None:
@@ -17,7 +18,7 @@ def test_appends(tmp_path: Path) -> None:
 def test_cuts_at_a_line_to_one_mebibyte(tmp_path: Path, line: str) -> None:
     path = tmp_path / "summary"
     append_summary(f"{line}\n" * 100_000, path=path)
-    assert MAXIMUM_BYTES - 200 < path.stat().st_size <= MAXIMUM_BYTES
+    assert TEXT_LIMITS.summary_bytes - 200 < path.stat().st_size <= TEXT_LIMITS.summary_bytes
     lines = path.read_text(encoding="utf-8").splitlines()
     assert set(lines[:-3]) == {line}
     assert lines[-2].startswith("Cut here: a job summary holds 1 MiB")
@@ -25,16 +26,16 @@ def test_cuts_at_a_line_to_one_mebibyte(tmp_path: Path, line: str) -> None:
 
 def test_counts_what_is_in_the_file_already(tmp_path: Path) -> None:
     path = tmp_path / "summary"
-    path.write_bytes(b"x" * (MAXIMUM_BYTES - 1000))
+    path.write_bytes(b"x" * (TEXT_LIMITS.summary_bytes - 1000))
     append_summary("line\n" * 1000, path=path)
-    assert MAXIMUM_BYTES - 1000 < path.stat().st_size <= MAXIMUM_BYTES
+    assert TEXT_LIMITS.summary_bytes - 1000 < path.stat().st_size <= TEXT_LIMITS.summary_bytes
 
 
 def test_a_full_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "summary"
-    path.write_bytes(b"x" * MAXIMUM_BYTES)
+    path.write_bytes(b"x" * TEXT_LIMITS.summary_bytes)
     append_summary("more", path=path)
-    assert path.stat().st_size == MAXIMUM_BYTES
+    assert path.stat().st_size == TEXT_LIMITS.summary_bytes
 
 
 def test_takes_lone_surrogates(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import UsageError
-from perf_culprit.measure.processes import SHOWN_CHARACTERS, Log, shown_output
+from perf_culprit.measure.processes import Log, shown_output
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 
 def test_a_log_starts_anew_or_goes_on(tmp_path: Path) -> None:
@@ -37,7 +38,7 @@ def test_the_error_of_a_failed_collection_is_shown_beside_the_summary() -> None:
     assert shown.endswith("ERROR b.py | 1 error")
     long = shown_output("\n".join([lines[0], *(f"{n}" * 300 for n in range(6))]).encode())
     assert "No module named 'words'" in long
-    assert len(long) <= SHOWN_CHARACTERS + len(" … ")
+    assert len(long) <= TEXT_LIMITS.output_characters + len(" … ")
 
 
 def test_the_error_comes_first_where_a_reader_may_cut_the_line() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from perf_culprit.errors import DataError, list_names
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import CounterTable, Direction, Environment, Metric
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import Parsed, checked_metric, checked_name
 
@@ -22,7 +23,6 @@ _EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6))
 _NANOSECONDS = 1e9
 LOCAL_NOTE: Final = "its times have no time zone and are taken as UTC"
 MISSING: Final = frozenset({"", "na", "n/a", "nan", "-nan", "null", "none", "-", "?"})
-MAX_SHOWN_NAMES = 3
 
 
 def counter(name: str, unit: str = "", direction: Direction = Direction.UNKNOWN) -> Metric:
@@ -50,7 +50,7 @@ def number_of(text: str) -> float:
 
 def names_shown(names: list[str]) -> str:
     """List a few foreign names for a note."""
-    return list_names([shown(name) for name in names], most=MAX_SHOWN_NAMES)
+    return list_names([shown(name) for name in names], most=TEXT_LIMITS.counter_names)
 
 
 def epoch_divisor(number: float) -> float:

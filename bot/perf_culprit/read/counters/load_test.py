@@ -9,7 +9,8 @@ from typing import Final
 from perf_culprit.errors import DataError, list_names
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Benchmark, Direction, Metric
-from perf_culprit.read.counters.counter_tables import MAX_SHOWN_NAMES, Built, build_table, names_shown
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.read.counters.counter_tables import Built, build_table, names_shown
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import Parsed, from_samples
 
@@ -147,9 +148,8 @@ class LoadTest:
         notes = []
         if self._failures:
             labels = [f"{shown(label)} ({number})" for label, number in self._failures.items()]
-            notes.append(
-                f"failed requests are left out of the response times: {list_names(labels, most=MAX_SHOWN_NAMES)}"
-            )
+            named = list_names(labels, most=TEXT_LIMITS.counter_names)
+            notes.append(f"failed requests are left out of the response times: {named}")
         sampled = [label for (label, _), (_, chosen) in self._labels.items() if chosen.count > len(chosen)]
         if sampled:
             notes.append(

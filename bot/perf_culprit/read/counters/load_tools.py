@@ -12,6 +12,7 @@ from msgspec import structs
 from perf_culprit.errors import DataError
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.counters.counter_shapes import CsvRecords, Row, Sheet, csv_rows, first_line
 from perf_culprit.read.counters.counter_tables import (
     Clock,
@@ -131,7 +132,6 @@ K6_KNOWN = frozenset(
         *("checks", "data_sent", "data_received", "iterations", "dropped_iterations"),
     }
 )
-MAX_SHOWN_METRICS = 100
 
 
 class _K6Points:
@@ -157,7 +157,7 @@ class _K6Points:
             name = self._cell(cells, K6_OTHER_TIMES[metric]).removeprefix("::") or metric
             kind = Metric(name=f"{metric.partition('_')[0]}_time", unit="ms", direction=Direction.LOWER_IS_BETTER)
             self._test.time(name, value, metric=kind)
-        elif metric not in K6_KNOWN and len(self._unknown) < MAX_SHOWN_METRICS:
+        elif metric not in K6_KNOWN and len(self._unknown) < TEXT_LIMITS.metric_names:
             self._unknown[metric] = None
 
     def parsed(self) -> Parsed:

@@ -8,20 +8,20 @@ be in the neighbour.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import structs
 
 from perf_culprit.model.call_tree import LineFault, UnusedLine
 from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.logs.fixed_form import Places
 from perf_culprit.read.logs.log_pattern import CALL, LABEL, METHOD, SERVICE, LinePattern, Row
 from perf_culprit.read.logs.log_rows import Rows, read_lines
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 from perf_culprit.read.logs.service_calls import CompleteCalls, ServicePart, check_services
 
-MAX_EXAMPLES: Final = 8
 _Key: TypeAlias = tuple[bytes, bytes]
 
 
@@ -76,7 +76,8 @@ def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> 
         rows=len(read.rows),
         unused=Counter(fault for fault, _, _ in faults),
         examples=tuple(
-            UnusedLine(fault=fault, line=place + 1, text=_shown(line)) for fault, place, line in faults[:MAX_EXAMPLES]
+            UnusedLine(fault=fault, line=place + 1, text=_shown(line))
+            for fault, place, line in faults[: TEXT_LIMITS.log_examples]
         ),
     )
     complete = CompleteCalls(settings=settings, ms_per_unit=pattern.ms_per_unit)
@@ -94,7 +95,7 @@ def merge(a: Part, b: Part) -> Part:
         lines=a.lines + b.lines,
         rows=a.rows + b.rows,
         unused=a.unused + b.unused,
-        examples=(*a.examples, *later)[:MAX_EXAMPLES],
+        examples=(*a.examples, *later)[: TEXT_LIMITS.log_examples],
         cut_calls=a.cut_calls + b.cut_calls,
     )
     horizon = a.settings.horizon
@@ -202,7 +203,7 @@ def _with_calls(
         services=services,
         open_calls=tuple(kept),
         unused=part.unused + complete.unused,
-        examples=(*part.examples, *examples)[:MAX_EXAMPLES],
+        examples=(*part.examples, *examples)[: TEXT_LIMITS.log_examples],
         cut_calls=part.cut_calls + len(too_long),
     )
 

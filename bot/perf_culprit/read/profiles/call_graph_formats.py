@@ -11,6 +11,7 @@ from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.call_tree import Profile, RecordFault
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import ProfileNote, because
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.model.unit_sizes import MILLISECONDS, NANOSECONDS
 from perf_culprit.read.profiles.call_graph import CallGraph, unfold
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
@@ -26,7 +27,6 @@ CALLGRIND_UNITS: Final = {
     "Time_(µs)": ("ms", MILLISECONDS["µs"]),
 }
 CALLGRIND_MAX_COST: Final = 1e18
-SHOWN_EVENTS: Final = 10
 _CALLGRIND_KNOWN: Final = re.compile(
     r"^(?:# callgrind format|(?:version|creator|cmd|part|positions|events): ?+\S)", re.MULTILINE
 )
@@ -111,7 +111,9 @@ def _take_header(state: _CallgrindState, text: str, file: ProfileFile) -> None:
             )
         state.event = words[0]
         if len(words) > 1:
-            file.intake.note(because(ProfileNote.FIRST_EVENT_USED, events=tuple(map(bounded, words[:SHOWN_EVENTS]))))
+            file.intake.note(
+                because(ProfileNote.FIRST_EVENT_USED, events=tuple(map(bounded, words[: TEXT_LIMITS.event_names])))
+            )
 
 
 def _take_place(state: _CallgrindState, key: str, value: str) -> RecordFault | None:

@@ -11,15 +11,14 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault, UnusedRecord
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Reason
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.format_reader import Reader
 from perf_culprit.read.logs.log_chunks import STDIN_NAME, Readable, unpacked
-
-MAX_EXAMPLES: Final = 3
 
 
 @dataclass(kw_only=True, slots=True)
 class Intake:
-    """The statistics of reading several files. At most MAX_EXAMPLES examples per fault are kept."""
+    """The statistics of reading several files. At most TEXT_LIMITS.profile_examples examples per fault are kept."""
 
     records: int = 0
     unused: Counter[RecordFault] = field(default_factory=Counter)
@@ -30,7 +29,7 @@ class Intake:
     def reject(self, fault: RecordFault, text: object, *, place: str) -> None:
         """Count a fault. `text` is foreign (a name, a line, a part of a record): sanitize it before it is shown."""
         self.unused[fault] += 1
-        if self.unused[fault] <= MAX_EXAMPLES:
+        if self.unused[fault] <= TEXT_LIMITS.profile_examples:
             if isinstance(text, bytes | bytearray | memoryview):
                 text = bytes(text[: FILE_LIMITS.message_characters]).decode("utf-8", "replace")
             shown = str(text)[: FILE_LIMITS.message_characters].encode("utf-8", "replace").decode()

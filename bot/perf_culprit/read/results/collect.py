@@ -12,6 +12,7 @@ from msgspec import structs
 from perf_culprit.errors import DataError, TooLargeError, list_names
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Direction, Environment, FileRead, MetricKey, Run
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.progress import doing
 from perf_culprit.read.format_reader import first_match
 from perf_culprit.read.results.ci_log import plain_github_log, plain_log
@@ -40,7 +41,6 @@ Directions: TypeAlias = Callable[[MetricKey], Direction | None]
 Readers: TypeAlias = tuple[ResultReader, ...]
 
 SET_DIRECTION = "set their `direction` in the configuration (benchmarks: - match: NAME)"
-MAX_SHOWN_NAMES = 5
 
 
 def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = False) -> Parsed:
@@ -60,7 +60,7 @@ def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = Fals
     if not undirected:
         return replace(parsed, benchmarks=tuple(kept)) if kept else parsed
     names = [f"`{shown(name)}`" for name in undirected]
-    few = list_names(names, most=MAX_SHOWN_NAMES)
+    few = list_names(names, most=TEXT_LIMITS.names)
     note = f"left out because nothing says which way is good: {few}; {SET_DIRECTION}"
     return replace(parsed, benchmarks=tuple(kept), notes=(*parsed.notes, note), undirected=len(undirected))
 
@@ -137,9 +137,6 @@ def _documents(text: str) -> Iterator[tuple[int, int | None]]:
                 yield start, None
         except (ValueError, RecursionError):
             read += len(text)
-
-
-MAX_SHOWN_SKIPPED = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -345,7 +342,7 @@ def _file_read(read: Read) -> FileRead:
 
 
 def _skipped_notes(skipped: Sequence[DataError]) -> list[str]:
-    notes = [f"{error.place} was passed over: {error.message}" for error in skipped[:MAX_SHOWN_SKIPPED]]
+    notes = [f"{error.place} was passed over: {error.message}" for error in skipped[: TEXT_LIMITS.passed_over]]
     more = len(skipped) - len(notes)
     return [*notes, f"further files passed over: {more}"] if more else notes
 
@@ -355,7 +352,7 @@ def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[D
     if skipped and not reads:
         names = [
             f"{error.place}{'' if error.message == UNKNOWN else f' ({error.message})'}"
-            for error in skipped[:MAX_SHOWN_SKIPPED]
+            for error in skipped[: TEXT_LIMITS.passed_over]
         ]
         more = f" and {len(skipped) - len(names):,} more" if len(names) < len(skipped) else ""
         return DataError(
@@ -365,7 +362,7 @@ def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[D
         )
     reasons = [*(note for read in reads for note in read.parsed.notes), *_skipped_notes(skipped)]
     return DataError(
-        "; ".join(["holds no benchmark and no counter", *reasons[:MAX_SHOWN_SKIPPED]]),
+        "; ".join(["holds no benchmark and no counter", *reasons[: TEXT_LIMITS.passed_over]]),
         place=places[0] if len(places) == 1 else f"{len(places)} files" if places else None,
         next_step=f"{SET_DIRECTION}, or name a tool that says it, such as customSmallerIsBetter"
         if any(read.parsed.undirected for read in reads)

@@ -14,6 +14,7 @@ from perf_culprit.errors import DataError, UsageError, list_names
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Reason, remark
 from perf_culprit.model.series import Series, SeriesTable
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.source import STDIN_NAME, Source, read_file, read_stream
 
@@ -25,7 +26,6 @@ NUMBER: Final = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d
 NO_TABLE: Final = re.compile(r"\s*([{\[]|window\.)")
 # No benchmark measures numbers beyond these limits.
 SMALLEST, LARGEST = 1e-60, 1e60
-SHOWN_NAMES: Final = 20
 
 # Columns that identify the row. Clocks are among them only if they never go back.
 COUNTER_NAMES: Final = frozenset({"", "index", "row", "row number", "no", "nr", "number", "id", "n"})
@@ -219,4 +219,4 @@ def _bad_cell(cells: _Cells, name: str, line: int, message: str) -> DataError:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return list_names([f"`{shown(name)}`" for name in names], most=SHOWN_NAMES)
+    return list_names([f"`{shown(name)}`" for name in names], most=TEXT_LIMITS.column_names)

@@ -14,6 +14,7 @@ from msgspec import structs
 from perf_culprit.errors import list_names
 from perf_culprit.model.reason import Loss
 from perf_culprit.model.run import TIME, Benchmark, Lost, Metric, Summary
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.model.unit_sizes import NANOSECONDS
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import (
@@ -124,7 +125,6 @@ HEADING: Final = re.compile(r"([=*#-])\1{1,200}+ (?P<name>\S.{0,200}?) \1{2,200}
 # Repeated measurements of one benchmark differ less: a first one without caches may take ten times as long.
 LARGEST_RATIO: Final = 100.0
 ROUNDED: Final = (TIME, "cpu_time", "latency")
-MAX_SHOWN_ROUNDED: Final = 3
 
 
 def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 - one of several that a format names
@@ -149,7 +149,7 @@ def without_rounded(benchmarks: Sequence[Benchmark]) -> tuple[tuple[Benchmark, .
         for benchmark in benchmarks
         if benchmark.metric.name.startswith(ROUNDED) and 0.0 in (benchmark.samples or (benchmark.value,))
     ]
-    names = list_names([f"`{shown(one.name)}` {one.metric.name}" for one in rounded], most=MAX_SHOWN_ROUNDED)
+    names = list_names([f"`{shown(one.name)}` {one.metric.name}" for one in rounded], most=TEXT_LIMITS.rounded_names)
     kept = tuple(benchmark for benchmark in benchmarks if benchmark not in rounded) if rounded else tuple(benchmarks)
     return kept, (f"left out because the tool printed them as 0: {names}",) * bool(rounded)
 

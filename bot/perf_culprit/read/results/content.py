@@ -7,8 +7,8 @@ from typing import Any
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
-MAX_SHOWN_CHARACTERS = 120
 WHOLE_JSON_STEP = "check that the benchmark step finished and wrote only JSON to this file"
 _TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\],]', re.DOTALL)
 _UTF8_BOM = b"\xef\xbb\xbf"
@@ -35,7 +35,7 @@ _MARSHAL_DICT = (0x7B, 0xFB)
 _MARSHAL_TUPLE = (0x28, 0xA8, 0x29, 0xA9)
 
 
-def shown(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
+def shown(text: str, limit: int = TEXT_LIMITS.quoted_characters) -> str:
     """Sanitize foreign text for a message: one line without control, format or surrogate characters, cut at `limit`."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     if cut.isprintable():

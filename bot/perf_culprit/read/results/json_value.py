@@ -8,10 +8,10 @@ from typing import Any
 from perf_culprit.errors import DataError, TooLargeError
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Summary
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.json_pieces import JsonPieces
 from perf_culprit.read.results.content import WHOLE_JSON_STEP, DuplicateMemberError, load_json
 
-MAX_SHOWN_KEY_CHARACTERS = 60
 _TYPE_NAMES = {
     dict: "an object",
     list: "a list",
@@ -142,7 +142,7 @@ class JsonValue:
         return DataError(message, place=self.place, next_step="check the file, or name another tool for it")
 
     def _below(self, name: str) -> str:
-        key = name if len(name) <= MAX_SHOWN_KEY_CHARACTERS else name[: MAX_SHOWN_KEY_CHARACTERS - 1] + "…"
+        key = name if len(name) <= TEXT_LIMITS.key_characters else name[: TEXT_LIMITS.key_characters - 1] + "…"
         if not key.isprintable():
             key = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in key)
         return f"{self.path}.{key}" if self.path else key
