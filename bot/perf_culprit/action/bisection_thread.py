@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from perf_culprit.dispatch.controller import Controller
 
 
-# The comment that the event is about, if it can be a command at all.
-
 EVENT: Final = "issue_comment"
 
 
@@ -80,8 +78,6 @@ def _tracked_commit(event: Mapping[str, Any], *, bot_login: str) -> str | None:
     return tracked_commit(body)
 
 
-# What a command needs: the job, the connection, and the thread that it answers in.
-
 MAXIMUM_BODY_CHARACTERS = 65_000
 UNREADABLE = "could not read the configuration"
 _COMMENT_CUT = "\n\nCut here: a comment holds no more.\n"
@@ -133,8 +129,6 @@ def trusted_config(job: ActionJob, host: Host) -> Config:
 def remote(job: ActionJob) -> git.Remote:
     return git.Remote(url=job.context.git_url, token=job.inputs.token or None)
 
-
-# A bisection and its thread: it reports every step there, and stops when the pull request moves on.
 
 CHECK_NAME: Final = "perf-culprit bisect"
 # At most this number of a thread's commands are checked for a bisection that still runs.

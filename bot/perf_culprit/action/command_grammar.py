@@ -91,7 +91,7 @@ def first_line(body: str) -> str:
 
 
 def is_command(body: str) -> bool:
-    """Whether it is a command, in upper or lower case: the `startsWith` of GitHub's workflows ignores case, too."""
+    """Return whether it is a command, in any case: the `startsWith` of GitHub's workflows ignores case, too."""
     return first_line(body)[: len(PREFIX)].lower() == PREFIX
 
 

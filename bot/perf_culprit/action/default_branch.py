@@ -38,9 +38,6 @@ def notified(job: ActionJob, host: Host, config: Config) -> AbstractContextManag
     )
 
 
-# Automatic searches, after a run of the default branch was recorded and after each of their steps.
-
-
 def tend(job: ActionJob, host: Host, config: Config) -> None:
     """Advance the automatic searches. A failure is only a warning: this job's own work is done by now."""
     from perf_culprit.dispatch.automatic import tend_searches
@@ -86,9 +83,6 @@ def tend(job: ActionJob, host: Host, config: Config) -> None:
         )
 
 
-# Accepted changes and tracking issues of the default branch.
-
-
 def merged_acceptances(job: ActionJob, commit: str) -> tuple[Acceptance, ...]:
     """Return acceptances of this very commit, or on the default branch those of the pull request that it merges.
 
@@ -109,12 +103,12 @@ def merged_acceptances(job: ActionJob, commit: str) -> tuple[Acceptance, ...]:
 
 
 def accepted_of(job: ActionJob, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
-    """The acceptances of this very commit."""
+    """Return the acceptances of this very commit."""
     return tuple(entry for entry in _stored(job, suite=suite) if entry.commit == commit)
 
 
 def accepted_since(job: ActionJob, base: str, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
-    """The acceptances of the default branch's commits between these."""
+    """Return the acceptances of the default branch's commits between these."""
     from perf_culprit.dispatch.commit_range import default_branch_commits
     from perf_culprit.flows.compared_commits import commits_between
 

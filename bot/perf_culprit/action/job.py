@@ -33,9 +33,8 @@ from perf_culprit.store.opening import HistoryPlace
 if TYPE_CHECKING:
     from perf_culprit.say.comparison import PageOptions
 
+
 # The job's log: folds, messages on the run's page, and untrusted text that stays text.
-
-
 class RunnerLog:
     """Writes to the runner's log.
 
@@ -61,12 +60,9 @@ class RunnerLog:
             yield
 
     def tell(self, level: LogLevel, text: str) -> None:
-        """A message that the run's page shows, too."""
+        """Write a message that the run's page shows, too."""
         self._stream.write(message_command(level, plain_lines(text), title="perf-culprit") + "\n")
         self._stream.flush()
-
-
-# One run of the action: the runner's facts, the workflow's inputs, and the log.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,8 +80,6 @@ class ActionJob:
     def destination(self) -> Destination:
         return self.context.destination(token=self.inputs.token, bot_login=self.inputs.bot_login)
 
-
-# A job's results: log, check run, job summary, outputs, exit code.
 
 LOG_WIDTH = 160
 READ_ONLY: Final = (
@@ -210,7 +204,7 @@ def finish(job: ActionJob, reports: Sequence[Report], *, comment_url: str | None
 
 
 def flagged_json(reports: Iterable[Report]) -> str:
-    """The action's output: a JSON list whose text is harmless even if a workflow pastes it into a command."""
+    """Return the action's output: a JSON list whose text is harmless even if a workflow pastes it into a command."""
     from perf_culprit.flows.compare import flagged
 
     def inert(name: str) -> str:

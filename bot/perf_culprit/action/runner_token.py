@@ -10,12 +10,11 @@ from typing import Final
 
 from perf_culprit.model.file_limits import FILE_LIMITS
 
+
 # From root to the workspace's owner, before anything is read or written.
 #
 # GitHub demands that a docker action starts as root. Staying root would leave files in the workspace that the runner
 # cannot delete, and git would refuse a workspace of another user.
-
-
 def become_owner(workspace: Path) -> None:
     """Give up root for the workspace's owner. Do nothing if we are not root, or root owns the workspace."""
     if os.geteuid() != 0 or not workspace.is_dir():
@@ -33,7 +32,6 @@ def become_owner(workspace: Path) -> None:
 # The environment at a process's start stays readable in /proc/PID/environ. So this process restarts itself without the
 # secrets, which wait in a socket. Unlike a pipe or a file, nobody else can open that by /proc/PID/fd. All this happens
 # as root, whose processes nobody else can read.
-
 SECRET_INPUTS: Final = ("INPUT_GITHUB-TOKEN", "INPUT_NOTIFY-URL")
 HANDLE: Final = "PERF_CULPRIT_TOKEN_HANDLE"
 # The runner's own credentials (cache, artifacts, OpenID), which the bot does not need, and the usual names of others.

@@ -168,7 +168,7 @@ def next_place(
 
 
 def step_between(before: LevelByMetric, after: LevelByMetric) -> float:
-    """The largest absolute log ratio of a metric that both have; 0 if they share none."""
+    """Return the largest absolute log ratio of a metric that both have, or 0 if they share none."""
     shared = [(before[key], after[key]) for key in before.keys() & after.keys()]
     return max((abs(log(new / old)) for old, new in shared if old > 0 and new > 0), default=0.0)
 

@@ -38,7 +38,7 @@ MOST_CHARACTERS: Final = 200_000  # of an index
 
 
 def is_default_push(environ: Mapping[str, str]) -> bool:
-    """Whether this is a GitHub job of a push to the default branch."""
+    """Return whether this is a GitHub job of a push to the default branch."""
     path = environ.get("GITHUB_EVENT_PATH")
     if environ.get("GITHUB_EVENT_NAME") != "push" or not path:
         return False
@@ -47,7 +47,7 @@ def is_default_push(environ: Mapping[str, str]) -> bool:
 
 
 def stored_index(repository: Path, commit: str, *, config: Config) -> Index | None:
-    """The newest index among the commits before `commit`, unless it is too old; None if the history is elsewhere.
+    """Return the newest index before `commit`, unless it is too old, or None if the history is elsewhere.
 
     It is read from the checkout, which has all branches: the job that runs code has no token.
     """
@@ -100,7 +100,7 @@ def _run(workplace: Workplace, commit: str, command: str, variables: Mapping[str
 
 
 def below_benchmarks(profiles: Sequence[Profile], names: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The methods below each benchmark's function, most time first. Names of no function are left out."""
+    """Return the methods below each benchmark's function, most time first. Names of no function are left out."""
     functions: dict[str, list[str]] = {}
     for name in sorted(names):
         functions.setdefault(_function(name), []).append(name)
@@ -128,7 +128,7 @@ def _function(name: str) -> str:
 
 
 def bounded(index: Index) -> dict[str, tuple[str, ...]]:
-    """The benchmarks, in their order, that fit the limits of a stored index."""
+    """Return the benchmarks, in their order, that fit the limits of a stored index."""
     kept: dict[str, tuple[str, ...]] = {}
     room = MOST_CHARACTERS
     for name, methods in index.items():
@@ -141,7 +141,7 @@ def bounded(index: Index) -> dict[str, tuple[str, ...]]:
 
 
 def runs_file(index: Index, paths: Collection[str]) -> tuple[str, str, str] | None:
-    """The first benchmark that runs a method of one of these files, with the method and the file; None if none does.
+    """Return the first benchmark that runs a method of one of these files, with method and file, or None.
 
     A method's name begins with its file's name, or in Python with the end of its module's.
     """

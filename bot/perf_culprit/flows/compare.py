@@ -42,8 +42,6 @@ from perf_culprit.say.maintenance_text import collected_text, derived_text, form
 from perf_culprit.say.reason_text import SHOWN_NAMES
 from perf_culprit.say.report_parts import build_report
 
-# The configuration, translated for each stage.
-
 
 def reading(config: Config, *, tool: str = AUTO, stdin: BinaryIO | None = None) -> Reading:
     """Settings for reading the configured suite's files."""
@@ -73,7 +71,7 @@ def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
 
 
 def is_named(config: Config, key: MetricKey) -> bool:
-    """Whether the user's settings name this metric, not just its whole benchmark."""
+    """Return whether the user's settings name this metric, not just its whole benchmark."""
     return any(benchmark.metric != "*" and fnmatchcase(key.metric, benchmark.metric) for benchmark in config.benchmarks)
 
 
@@ -96,9 +94,6 @@ def over_looks(finding: Finding, looks: int) -> Finding:
         rate=None if finding.rate is None else min(finding.rate * looks, 1.0),
         reason=Reason(code=finding.reason.code, arguments={**finding.reason.arguments, **shared}),
     )
-
-
-# detect -> report: one judgement, whatever its baseline.
 
 
 def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
@@ -224,11 +219,8 @@ def _similar_names(report: Report) -> tuple[str, ...]:
     return tuple(islice((f"{name} → {close[0]}" for name, close in pairs if close), SHOWN_NAMES))
 
 
-# detect -> detect: measure flagged benchmarks again, and report only what both measurements show.
-
-
 def flagged(report: Report) -> tuple[str, ...]:
-    """The benchmarks to measure a second time; all of them if all moved together."""
+    """Return the benchmarks to measure a second time; all of them if all moved together."""
     if any(note.code is Remark.SUITE_MOVED for note in report.notes):
         return tuple(dict.fromkeys(finding.key.benchmark for finding in report.findings))
     return flagged_benchmarks(report.findings)
@@ -283,9 +275,6 @@ def confirm_report(
         notes=(note, *notes),
     )
     return structs.replace(report, failed=report.fails)
-
-
-# collect -> history -> detect -> report.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -60,7 +60,7 @@ def find_reference(repository: Path, revision: str, *, target: str = "HEAD") -> 
 
 
 def commits_between(repository: Path, *, base: str, head: str) -> frozenset[str]:
-    """The commits that `head` contains and `base` does not."""
+    """Return the commits that `head` contains and `base` does not."""
     return frozenset(git.ancestors(repository, [head])) - frozenset(git.ancestors(repository, [base]))
 
 

@@ -34,8 +34,6 @@ from perf_culprit.read.results.source import read_file
 from perf_culprit.say.call_tree_pictures import collapsed_difference
 from perf_culprit.say.report_page import flame_page
 
-# Logs or profiles of two revisions -> compared call trees, and the code that the commit between them touched.
-
 
 def diagnose_revisions(asked: Diagnose) -> TreeComparison:
     touched = _touched(asked)
@@ -125,8 +123,6 @@ def _touched(asked: Diagnose) -> Touched | None:
     ends = [git.resolve_commit(repository, end) for end in (asked.base, asked.head) if end is not None]
     return touched_code(repository, base=ends[0], head=ends[1], callers=True)
 
-
-# measure -> trace -> diagnose: where each measured commit spends its time, and how the target differs.
 
 DIAGNOSIS_NAME: Final = "diagnosis"
 DIAGNOSIS_FILE: Final = f"{DIAGNOSIS_NAME}.json"

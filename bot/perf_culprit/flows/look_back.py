@@ -41,8 +41,6 @@ from perf_culprit.store.baseline import baseline_then
 from perf_culprit.store.opening import only_suite, open_history, suite_names
 from perf_culprit.store.protocol import NamedRun
 
-# collect or history -> detect -> report: where a series really changed, and how releases differ.
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
@@ -170,8 +168,6 @@ def stored_line(
         )
     return line, place
 
-
-# history or collect -> detect -> report: the detectors on the user's own runs.
 
 # The newest stored runs; older ones were measured on machines that are gone.
 MOST_RUNS = 200

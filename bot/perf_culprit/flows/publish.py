@@ -25,7 +25,7 @@ CHANGED = frozenset(Conclusion) - {Conclusion.INCONCLUSIVE, Conclusion.NO_CHANGE
 
 @contextmanager
 def open_check(host: Host, destination: Destination, *, name: str, sha: str) -> Iterator[Check]:
-    """A check run in progress, completed whatever happens inside."""
+    """Open a check run in progress, which is completed whatever happens inside."""
     with host.check_run(
         name=name,
         head_sha=sha,

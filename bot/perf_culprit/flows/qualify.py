@@ -62,7 +62,7 @@ def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None =
 
 
 def between_machines(asked: Qualify) -> NoiseSources:
-    """How much machines differ that measured the same commit, one file each."""
+    """Return how much machines differ that measured the same commit, one file each."""
     step = "join files that `qualify --output` wrote for one commit on two machines or more"
     runs = [
         decode_run(read_limited(Path(file), FILE_LIMITS.measured_side_bytes, next_step=step), place=file)

@@ -30,8 +30,6 @@ from perf_culprit.store.compaction import GitBranchCompaction
 from perf_culprit.store.opening import HistoryPlace, copy_history, only_suite, open_history, prepare_database
 from perf_culprit.store.protocol import NamedRun, Store
 
-# collect -> history -> detect -> history: store a run with its verdict, or another tool's runs without.
-
 
 def record_files(
     request: Record,
@@ -176,8 +174,6 @@ def _imported(
     )
 
 
-# history -> history: a regression that somebody accepts.
-
 LOOKED_AT_RUNS = 5
 
 
@@ -320,8 +316,6 @@ def _accepted_name(key: MetricKey, run: Run) -> str:
 def _runs(stored: Iterable[object]) -> list[Run]:
     return [entry.run for entry in stored if isinstance(entry, NamedRun)]
 
-
-# history -> history: between two places, the tables of a database, a branch's weight and its compaction.
 
 ORIGIN: Final = "origin"
 

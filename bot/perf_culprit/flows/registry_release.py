@@ -65,7 +65,7 @@ MANIFESTS: Final = tuple(_REGISTRIES)
 
 
 def registry_release(repository: Path) -> ReferenceCommit:
-    """The tag of the newest version in the registry of the first manifest that names a package."""
+    """Return the tag of the newest version in the registry of the first manifest that names a package."""
     for file, registry in _REGISTRIES.items():
         if (name := _package(repository / file, registry)) is not None:
             version = _newest(name, registry)
@@ -138,9 +138,6 @@ def _tag_of(tags: Collection[str], name: str, version: str) -> str | None:
     return next((tag for tag in names if tag in tags), None)
 
 
-# A commit that changes the version in a manifest, or that a tag names, and the release before it.
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Release:
     """A release as its commit names it. `before` is the version in the manifest before, of this `package`."""
@@ -151,7 +148,7 @@ class Release:
 
 
 def bumped(file: str, before: bytes, after: bytes) -> Release | None:
-    """The release that this change of a manifest makes; None if the version stays, or one of both has none."""
+    """Return the release that this change of a manifest makes, or None if the version stays or is missing."""
     registry = _REGISTRIES[file]
     try:
         manifests = [registry.load(content.decode()) for content in (before, after)]
@@ -164,7 +161,7 @@ def bumped(file: str, before: bytes, after: bytes) -> Release | None:
 
 
 def release_before(repository: Path, release: Release, *, commit: str) -> ReferenceCommit | None:
-    """The release before that of `commit`: the tag of the manifest's version before, else the newest such tag.
+    """Return the release before that of `commit`: the tag of the manifest's version before, else the newest such tag.
 
     Tags on earlier commits that differ from this one's only in their numbers are preferred.
     """

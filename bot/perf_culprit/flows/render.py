@@ -20,8 +20,6 @@ from perf_culprit.say.report_page import render_html
 from perf_culprit.stats.steps import FEWEST_VALUES
 
 # Drawing never changes a verdict: exit code and check are decided from the report alone.
-
-
 Drawing = TypeVar("Drawing")
 
 
@@ -54,9 +52,6 @@ def draw_or_note(
         return otherwise(note)
 
 
-# A report in the forms that every job needs.
-
-
 def report_json(report: Report) -> bytes:
     doing(f"writing {len(report.findings):,} findings")
     data = encode_report(report, sentence=sentence)
@@ -75,8 +70,6 @@ def report_markdown(report: Report) -> str:
 def report_headline(report: Report) -> str:
     return check_title(report)
 
-
-# A report as an HTML page.
 
 # Only the loudest findings: change points take milliseconds each.
 MOST_HISTORIES = 500
@@ -101,9 +94,6 @@ def report_html(report: Report, *, options: PageOptions | None = None) -> str:
     judged = judge_series(table, online=False) if drawn else ()
     history = {one.key: series.changes for one, series in zip(drawn, judged, strict=True)}
     return render_html(report, history, options=options)
-
-
-# A report that is already in a file.
 
 
 def read_report(path: Path) -> Report:

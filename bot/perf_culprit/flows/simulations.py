@@ -22,8 +22,6 @@ from perf_culprit.simulate.design_file import load_design
 from perf_culprit.simulate.replication import counter_run, sampled_run, simulation
 from perf_culprit.simulate.studies import calibrate, combinations, configuration, sweep
 
-# simulate -> detect -> report: a model of a design, by itself or against an older one.
-
 # For each configuration of a sweep: enough for an interval. The sweep takes this many times as long.
 SWEEP_REPLICATIONS: Final = 2
 # The fewest rounds in which one change among twenty outputs can be proven: 2 / 2^12 is below 0.01 / 20.

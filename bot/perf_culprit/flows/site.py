@@ -1,4 +1,8 @@
-"""history -> detect -> report: a static site of everything that is stored, extended from the files already there."""
+"""history -> detect -> report: a static site of everything that is stored, extended from the files already there.
+
+A chunk is a script that passes the values of panels on, because a page that was opened from a disk may not read files.
+Its name is the hash of its content: an unchanged one is not written again, and a damaged one is recognized.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -254,11 +258,6 @@ def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel
             (folder / name).unlink(missing_ok=True)
     return written
 
-
-# The values of panels, which the next build extends: chunks, with their names in the manifest.
-#
-# A chunk is a script that passes its values on, because a page that was opened from a disk may not read files. Its
-# name is the hash of its content: an unchanged one is not written again, and a damaged one is recognized.
 
 _VALUES_PER_CHUNK: Final = 50_000
 _CALLED: Final = 'perfCulprit.chunk("{}",'

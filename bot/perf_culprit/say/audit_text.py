@@ -39,8 +39,6 @@ from perf_culprit.say.numbers import count_of, format_deviation, lasted, percent
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
-# The forecast of a measurement, in words for the terminal.
-
 
 def foresight_text(foresight: Foresight) -> str:
     """Return two lines, or three if executions and their samples could be distinguished."""
@@ -81,8 +79,6 @@ def _sources(foresight: Foresight, executions: float, samples: float) -> str:
         return f"{noise}; {taken} per execution are enough, more rounds help"
     return f"{noise}; {taken} per execution are few, {'more' if enough is None else f'up to {enough:,}'} help"
 
-
-# An audit, for a terminal and as JSON.
 
 _FORMAT = "perf-culprit-audit"
 _VERSION = 2
@@ -261,8 +257,6 @@ def _limits(audit: Audit) -> Bullets:
 def _limit(effect: float | None) -> str:
     return "not even four times as much" if effect is None else f"{percent_at_least(effect)} or more"
 
-
-# What a pull request would cost, and what it would show.
 
 _FORMS: Final = (
     Column(name="measured in turn"),

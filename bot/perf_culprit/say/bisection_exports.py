@@ -10,8 +10,6 @@ from perf_culprit.say.charts import COLOURS, HEIGHT, LEFT, Points, frame
 from perf_culprit.say.inert import SHORT_HASH, clean
 from perf_culprit.say.numbers import percent
 
-# The measurements of a search by commit, as SVG: the change against the good commit, its interval, and the culprits.
-
 MOST_WIDTH = 1.0  # widest interval that is drawn whole: wider ones would squeeze all others
 MOST_CHARACTERS = 55
 _USUAL, NAMED = COLOURS[0], COLOURS[1]
@@ -66,8 +64,6 @@ def _linked(parts: list[str], commit: str, repository_url: str | None) -> list[s
 def _short(commit: str) -> str:
     return escape(clean(commit)[:SHORT_HASH])
 
-
-# For `git bisect`: the answer as a log for `git bisect replay FILE`, and a script for `git bisect run`.
 
 SUBJECT_LIMIT = 120
 

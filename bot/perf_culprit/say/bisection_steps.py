@@ -34,8 +34,6 @@ from perf_culprit.say.numbers import count_of, lasted, percent
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_markdown import markdown_text
 
-# The plan of a bisection: its candidates and its cost.
-
 LISTED_STEPS: Final = 40
 BENCHMARKS: Final = 10
 SUBJECT_LIMIT: Final = 72
@@ -131,8 +129,6 @@ def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
     if len(noise) > BENCHMARKS:
         yield f"… and {len(noise) - BENCHMARKS} benchmarks more: name one with --benchmark"
 
-
-# The state of a dispatched bisection: the answer in the thread and the check run, after every step.
 
 _BAR_WIDTH: Final = 20
 MOST_REMARKS: Final = 10

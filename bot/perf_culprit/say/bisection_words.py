@@ -115,8 +115,6 @@ OF_PACKAGES: Final = frozenset(
 )
 
 
-# The words of the answer. They never contain foreign text.
-
 HEADLINES: Final = {
     OutcomeKind.CULPRIT: "Found the commit",
     OutcomeKind.SEVERAL_CULPRITS: "Several commits introduced the change",

@@ -11,8 +11,6 @@ from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, 
 from perf_culprit.say.call_tree_words import call_count, grown, own_change, unseen
 from perf_culprit.say.inert import Safe, clean, fill, inline_data, own
 
-# Compared call trees as Mermaid's text, which GitHub draws. Foreign names cannot leave their labels.
-
 LABEL_LIMIT: Final = 48
 # Every other character in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and
 # the characters that Mermaid itself puts instead of entities.
@@ -84,8 +82,6 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
         words.append("· changed")
     return clean(node.method, limit=LABEL_LIMIT), " ".join(words)
 
-
-# The difference of two revisions as a flame graph: drawn in a page, and as two columns for flamegraph.pl.
 
 # Flame graphs draw whole numbers: microseconds, millionths of a share, or counts.
 _SCALES: Final = {"ms": 1_000.0, "share": 1_000_000.0}
@@ -194,9 +190,6 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
     services = [service for service in diagnosis.services if service.service == suspect.service]
     slow = (NodeState.SLOWER, NodeState.ADDED)
     return next((service for service in services if any(node.state in slow for node in service.nodes)), None)
-
-
-# A list for a page: GitHub draws Mermaid's text, but a page of one file cannot.
 
 
 def tree_and_flame(comparison: TreeComparison, service: ServiceComparison) -> Safe:

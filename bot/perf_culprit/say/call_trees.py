@@ -68,8 +68,6 @@ from perf_culprit.say.numbers import amount, count_of, percent, quantities
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
-# The parts that a comment, a terminal and a bisection's answer share.
-
 SUSPECT_ROWS: Final = 20
 CULPRIT_ROWS: Final = 5
 EXPLAINED: Final = 5
@@ -263,9 +261,6 @@ def _path(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
     return words("Call path: {}{}", cut, join_texts(" → ", map(shown, names)))
 
 
-# For a terminal, including the parts of the scores.
-
-
 def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
     """Render the comparison without foreign control characters. No line starts with foreign text."""
     suspects = shown_suspects(comparison)
@@ -293,9 +288,6 @@ def _parts_row(suspect: ComparedSuspect) -> TableRow:
     whole = Safe(before_to_after(suspect.baseline, suspect.target, suspect.unit, own=False))
     score = Safe(f"{suspect.score:.2f}")
     return TableRow((Name(suspect.method), whole, score, *shares, Safe(touched), some(services, SHOWN_SHARES)))
-
-
-# For a comment: the likely place first; the picture and the tables are folded.
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
@@ -381,8 +373,6 @@ def _found(comparison: TreeComparison, suspects: Sequence[ComparedSuspect]) -> s
     return f"{UNDECIDED}, {count_of(len(suspects), 'method')} may be slower" if suspects else UNDECIDED
 
 
-# For a bisection's answer: the culprit's changes, and the methods that got slower.
-
 FUNCTIONS: Final = 8
 _COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
 
@@ -451,8 +441,6 @@ def _first(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
         "The likely place: {} {}{}.", Name(suspect.method), Safe(suspect_effect(suspect)), Safe(changed + sure)
     )
 
-
-# The most costly methods of one revision.
 
 _METHODS: Final = 20
 _MOST_SERVICES: Final = 3

@@ -15,8 +15,6 @@ from perf_culprit.say.numbers import amount_text, percent, quantities
 if TYPE_CHECKING:
     from perf_culprit.model.accuracy import Audit, DetectorAudit
 
-# Charts of block characters for a fixed-width font: in a table's cell, or a few lines high.
-
 _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 MOST_POINTS = 16
@@ -126,8 +124,6 @@ def chart_blocks(share: float, below: float = 0.0, *, width: int, empty: str = "
     return ("█" * full + "░" * min(round(below * width), width - full)).ljust(width, empty)
 
 
-# An audit's plot: the share of injected slowdowns that each detector found, by their size, as SVG.
-
 NAMESPACE = "http://www.w3.org/2000/svg"
 AUDIT_WIDTH, AUDIT_HEIGHT = 760, 420
 AUDIT_LEFT, AUDIT_RIGHT, AUDIT_TOP, AUDIT_BOTTOM = 64, 200, 56, 48
@@ -192,8 +188,6 @@ def _x(effect: float) -> float:
 def _y(share: float) -> float:
     return AUDIT_HEIGHT - AUDIT_BOTTOM - share * (AUDIT_HEIGHT - AUDIT_TOP - AUDIT_BOTTOM)
 
-
-# A line chart over numbers, as SVG: lines for the results, and rings for values known from elsewhere.
 
 Points: TypeAlias = Sequence[tuple[float, float]]
 

@@ -261,8 +261,6 @@ def _on_page(line: Text) -> Paragraph:
     return Paragraph(lines=(line,), shown=Shown.NOT)
 
 
-# Changes other than the code: components of the environment, in words.
-
 _SURROUNDINGS: Final = (
     Column(name="what", role=ColumnRole.NAME),
     Column(name="before", role=ColumnRole.SIDE),
@@ -278,8 +276,6 @@ def _surroundings(report: Report) -> Iterator[Fold]:
         summary = Safe(f"Changed besides the code · {count_of(len(changes), 'difference')}")
         yield Fold(summary=summary, parts=(table(_SURROUNDINGS, changes, row),))
 
-
-# Both sides' samples of the loudest changes, for a terminal. A page draws them below each benchmark.
 
 DRAWN_FINDINGS: Final = 5
 FEWEST_DRAWN: Final = 5
@@ -311,9 +307,6 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
         yield words("  {} ▕{}▏ {}{}{}", Safe(word), BlockText(strip), Safe(lowest), amount(high), Safe(beyond))
 
 
-# Results of simulating changed model files. They are separate from the measurements, and fail nothing.
-
-
 def _prediction_summary(report: Report, prediction: Prediction) -> str:
     """Summarize the prediction, without foreign text."""
     sections = _predicted(report, prediction)
@@ -340,9 +333,6 @@ def _prediction_folds(report: Report) -> Iterator[Fold]:
             title = words("{}, scenario {}: before and after are simulated", Name(each.model), Name(each.scenario))
             summary = Safe(f"Predicted by simulation: {_prediction_summary(report, each)}")
             yield Fold(summary=summary, parts=(changed_table(sections, title=title),))
-
-
-# Everything that did not change, or that cannot be judged.
 
 
 def _results(report: Report, sections: Sections) -> Iterator[Fold]:
@@ -413,8 +403,6 @@ def _outside(sections: Sections) -> Iterator[Fold]:
     if findings := not_called(sections):
         yield Fold(summary=Safe(outside_title(sections, len(findings))), parts=(outside_table(sections),))
 
-
-# How the report was judged: the choice of the baseline, notes on the data, and the settings that are not the default.
 
 _CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseline", "why"))
 

@@ -11,8 +11,6 @@ from typing import Final, TypeAlias, TypeVar
 
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
 
-# Spans of a text.
-
 
 @dataclass(frozen=True, slots=True)
 class Name:
@@ -126,9 +124,6 @@ def _checked(text: Text) -> tuple[Span, ...]:
     if any(isinstance(span, str) and not isinstance(span, Safe) for span in as_spans(text)):
         raise TypeError(f"foreign text must be a span: {text!r}")
     return as_spans(text)
-
-
-# Nodes of a document.
 
 
 class Tone(Enum):

@@ -243,7 +243,7 @@ def _whole(factor: float) -> str:
 
 
 def only_diagnosis(report: Report) -> bool:
-    """Whether only the call trees show a slowdown, while the metrics leave it open."""
+    """Return whether only the call trees show a slowdown, while the metrics leave it open."""
     slower = report.diagnosis is not None and report.diagnosis.answer is Answer.SLOWER
     return slower and report.conclusion is Conclusion.INCONCLUSIVE
 

@@ -1,4 +1,9 @@
-"""Foreign text made inert: the only type that may enter a template, and the templates' environment."""
+"""Foreign text made inert: the only type that may enter a template, and the templates' environment.
+
+Names, units, reasons and notes may come from a stranger's file. GitHub turns mentions, links, references, images and
+emoji codes into structure everywhere except in code spans, so foreign text goes there. `Safe` marks text that was
+made inert here; templates refuse everything else.
+"""
 
 import base64
 import hashlib
@@ -14,12 +19,6 @@ from perf_culprit.model.run import FULL_HASH
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-
-# Foreign text made inert, and the only type that may enter a template.
-#
-# Names, units, reasons and notes may come from a stranger's file. GitHub turns mentions, links, references, images and
-# emoji codes into structure everywhere except in code spans, so foreign text goes there. `Safe` marks text that was
-# made inert here; templates refuse everything else.
 
 NAME_LIMIT = 120
 SENTENCE_LIMIT = 300
@@ -184,9 +183,6 @@ def _is_plain(word: str, *, first: bool) -> bool:
     if first and not word[0].isalpha():  # "1." or "+" would start a list
         return False
     return _WORD.fullmatch(word) is not None and _HASH_LIKE.search(word.lower()) is None
-
-
-# The templates' environment: it refuses every value that was not made inert.
 
 
 def fill(template: str, **values: Any) -> str:

@@ -35,8 +35,6 @@ from perf_culprit.say.numbers import amount, count_of, percent, quantities
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.render_markdown import markdown, markdown_text
 
-# The texts of tracking issues: regressions of the default branch, for those who will fix or accept them.
-
 SHOWN_COMMITS: Final = 20
 SHOWN_BENCHMARKS: Final = 100
 SUBJECT_LIMIT: Final = 100
@@ -213,8 +211,6 @@ def accept_lines(names: Sequence[str], *, head: str | None = None) -> list[Safe]
 def _quoted(name: str) -> str | None:
     return f'"{name}"' if name.isprintable() and not set(name) & set('"\\`') else None
 
-
-# The texts of an automatic search: its issue, the comment on the culprit's pull request, a line.
 
 SHOWN_METRICS: Final = 50
 SHOWN_COMMANDS: Final = 5

@@ -22,8 +22,6 @@ from perf_culprit.say.inert import SENTENCE_LIMIT, plain
 from perf_culprit.say.numbers import count_of, percent, quantities
 from perf_culprit.say.render_terminal import columns
 
-# The output of `doctor`: a line per observation, and what to do if something is wrong.
-
 MARKS: Final = {Health.FINE: "ok", Health.UNKNOWN: "?", Health.WRONG: "WRONG", Health.UNSAFE: "UNSAFE"}
 
 ROLES: Final[Mapping[str, str]] = {
@@ -102,8 +100,6 @@ def _permission_words(seen: Observation) -> str:
     )
 
 
-# What was read, what can be read, and what an import stored, for a terminal.
-
 MAX_NOTES = 8
 
 
@@ -174,8 +170,6 @@ def _dates(imported: Imported) -> str:
         return ""
     return f" ({imported.first:%Y-%m-%d} to {imported.last:%Y-%m-%d})"
 
-
-# A history's size, and the effect of its compaction, for a terminal.
 
 SHOWN_MONTHS: Final = 24
 

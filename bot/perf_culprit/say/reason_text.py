@@ -87,8 +87,6 @@ def _number(value: float, how: str) -> str:
     return significant(value) if abs(value) > 1e15 and how != "," else format(value, how)
 
 
-# Changes other than the code: components of the environment, as foreign text.
-
 _NAMES: Final = {"runner_image": "image", "os_release": "kernel"}
 
 

@@ -37,9 +37,6 @@ from perf_culprit.say.inert import SHORT_HASH, Safe, clean, fill, inline, is_add
 MOST_ROWS: Final = 300
 
 
-# Texts.
-
-
 def html(text: Text) -> Safe:
     return Safe("".join(_FORMS[type(span)](span) for span in as_spans(text)))
 
@@ -72,9 +69,6 @@ _FORMS: Final[Mapping[type, Callable[[Any], str]]] = {
     Address: lambda _: "",
     Toned: lambda span: html(span.text),
 }
-
-
-# Nodes.
 
 
 def html_of(document: Document) -> Safe:
@@ -149,9 +143,6 @@ def _cells(columns: Sequence[Column], sides: Sequence[str], row: Sequence[Text])
         elif text := html(cell):
             cells[-1] += f" {text}"
     return "</td>".join(cells) + "</td>"
-
-
-# A page around it.
 
 
 def page(body: Safe, *, title: str, scripts: Sequence[str] = ()) -> str:

@@ -37,9 +37,6 @@ from perf_culprit.say.inert import Safe, fill, join, own, row
 MOST_ROWS: Final = 5_000
 
 
-# Texts.
-
-
 def markdown(text: Text) -> Safe:
     if isinstance(text, Safe):
         return text
@@ -59,9 +56,6 @@ _FORMS: Final[Mapping[type, Callable[[Any], Safe]]] = {
     Address: lambda _: Safe(""),
     Toned: lambda span: markdown(span.text),
 }
-
-
-# Nodes as templates show them, with rows that can be cut.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -48,9 +48,6 @@ LISTED_ROWS: Final = 20
 WIDE: Final = 10_000
 
 
-# Texts.
-
-
 def terminal(text: Text, *, colour: bool = False) -> str:
     return "".join(_FORMS[type(span)](span, colour) for span in as_spans(text))
 
@@ -69,9 +66,6 @@ _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
     Address: lambda span, _: plain(span.url, limit=SENTENCE_LIMIT),
     Toned: lambda span, colour: toned(terminal(span.text), span.tone, colour=colour, bold=True),
 }
-
-
-# Tables: columns of text.
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), indent: str = "") -> list[str]:
@@ -123,9 +117,6 @@ def toned(line: str, tone: Tone, *, colour: bool, bold: bool = False) -> str:
     return f"{BOLD if bold else ''}{tone.value}{line}{RESET}" if colour and (bold or tone.value) else line
 
 
-# Lists: `- name (before → after, change): words`. Words that several rows share stand above them.
-
-
 def _list(table: Table, more_at: str) -> str:
     listed = list(table.first(table.total))
     alike: dict[str, list[str]] = {}
@@ -165,9 +156,6 @@ def _bullets(lines: Sequence[str], total: int, more_at: str) -> str:
 def _more(hidden: int, more_at: str) -> list[str]:
     where = f": see {more_at}" if more_at else ""
     return [f"and {hidden:,} more{where}"] if hidden else []
-
-
-# Nodes.
 
 
 def render_terminal(document: Document, *, width: int, colour: bool, more_at: str = "report.json") -> str:

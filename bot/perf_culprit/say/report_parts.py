@@ -14,8 +14,6 @@ from perf_culprit.say.call_tree_words import before_to_after, calls, suspect_cer
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
 from perf_culprit.say.sections import split
 
-# The report: a judgement with everything around it that a reader needs.
-
 
 def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, settings: Settings) -> Report:
     is_paired = baseline.source is BaselineSource.PAIRED
@@ -40,8 +38,6 @@ def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, setti
         cost=(sum((run.cost for run in baseline.runs), target.cost) if is_paired else target.cost) or None,
     )
 
-
-# The action's outputs, on which later steps of a workflow branch.
 
 # A workflow may paste an output into a shell line or a comment. Characters that are active in either become "_".
 _ACTIVE = re.compile(r"[^\w .:/\[\],=+%-]")
@@ -69,8 +65,6 @@ def outputs(report: Report) -> dict[str, str]:
 def _percent(fraction: float | None) -> str:
     return "" if fraction is None or not math.isfinite(fraction) else f"{fraction * 100:.2f}"
 
-
-# Annotations of the code that the commit changed and that got slower, for the check run.
 
 # More annotations are no help. This number also fits into one request.
 MOST_REMARKS: Final = 20

@@ -164,7 +164,7 @@ def split(report: Report) -> Sections:
 
 
 def has_several_metrics(findings: Sequence[Finding]) -> bool:
-    """Whether any benchmark has more than one metric, or is a whole command."""
+    """Return whether any benchmark has more than one metric, or is a whole command."""
     names = [finding.key.benchmark for finding in findings]
     return len(set(names)) < len(names) or COMMAND_BENCHMARK in names
 

@@ -58,8 +58,6 @@ from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_html import html, html_of, page
 from perf_culprit.say.render_terminal import WIDE, columns, render_terminal
 
-# Changes of series for reading and for programs: a document, and perf-culprit-changes v1.
-
 _FORMAT: Final = "perf-culprit-changes"
 _VERSION: Final = 1
 SERIES_NAME_LIMIT: Final = 80
@@ -213,8 +211,6 @@ def _alarm_cells(alarm: SeriesAlarm) -> Iterator[Text]:
 def _percent(relative_change: float | None) -> str:
     return "from 0" if relative_change is None else percent(relative_change, signed=True)
 
-
-# The deviation matrix for reading: a row per metric, a column per version in which something deviates [B17].
 
 RELEASE_NAME_LIMIT: Final = 60
 VERSION_LIMIT: Final = 24

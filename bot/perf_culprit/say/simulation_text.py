@@ -104,8 +104,6 @@ def _saturated(saturation: Saturation) -> Text:
     return words("{}{}.", Safe(f"Saturates between {low} and {high} requests/s ({times})"), full)
 
 
-# A sweep.
-
 _NUMBER: Final = re.compile(r"\s*(\d+(?:\.\d+)?)(.*)")
 
 
@@ -234,9 +232,6 @@ def _number(setting: str) -> tuple[float, str]:
     """Return the number and the unit of a setting."""
     match = _NUMBER.fullmatch(setting)
     return (float(match[1]), match[2].strip()) if match else (0.0, "")
-
-
-# Demands that were fitted to measured counters.
 
 
 def _demands(demands: Sequence[Demanded]) -> Table:

@@ -15,7 +15,7 @@ TITLE_LIMIT: Final = 200
 
 
 def message(notification: Notification, form: str) -> bytes:
-    """The body of the request. Names in it are shown as text: no mention, no link and no card of their own."""
+    """Return the body of the request. Names in it are shown as text: no mention, no link and no card of their own."""
     return FORMS[form](notification)
 
 

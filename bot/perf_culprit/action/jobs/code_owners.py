@@ -12,7 +12,7 @@ _AS_REGEX: Final = {"/**/": "/(?:.*/)?", "**/": "(?:.*/)?", "**": ".*", "*": "[^
 
 
 def code_owners(text: str, path: str) -> tuple[str, ...]:
-    """The owners of `path`, relative to the repository; none if its last pattern names none."""
+    """Return the owners of `path`, relative to the repository, or none if its last pattern names none."""
     owners: tuple[str, ...] = ()
     for line in text.splitlines():
         pattern, *names = line.partition("#")[0].replace(r"\ ", "?").split() or [""]

@@ -22,8 +22,6 @@ from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import collect_executions
 from perf_culprit.store.opening import HistoryPlace, open_history
 
-# A step from the stored runs that the base, measured now, shows as well: not caused by this commit.
-
 SHOWN_CHANGES: Final = 10
 
 
@@ -64,8 +62,6 @@ def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
     changed = tuple(text for change in changes[:SHOWN_CHANGES] for text in (change.name, change.before, change.after))
     return because(VerdictReason.ENVIRONMENT_CHANGED, changed=changed)
 
-
-# Results of one job, as files next to its report, so that another job can judge them again.
 
 REPORT_NAME: Final = "report.json"
 COMMENT_NAME: Final = "comment.md"

@@ -36,7 +36,7 @@ class Notices:
     def mentions(
         self, config: Config, keys: Iterable[MetricKey], files: Sequence[str], *, before: str = ""
     ) -> tuple[str, ...]:
-        """The names in an issue. Owners that are in its text `before` stand as code: each is notified once."""
+        """Return the names in an issue. Owners that are in its text `before` stand as code: each is notified once."""
         owners = config.owners_of(keys)
         if not owners and files and config.issues.code_owners:
             text = self._code_owners()
@@ -72,7 +72,7 @@ class Notices:
 
 
 def suspected_files(comparison: TreeComparison | None) -> list[str]:
-    """The file of the first suspect in the repository, if it is known."""
+    """Return the file of the first suspect in the repository, if it is known."""
     first = next(iter(comparison.suspects), None) if comparison is not None else None
     path = None if first is None else first.touched.file if first.touched is not None else first.file
     return [] if path is None else [path]

@@ -62,7 +62,7 @@ def _design(repository: Path, blob: str, place: str) -> Design:
 
 
 def changed_files(repository: Path, *, base: str, head: str, patterns: Sequence[str]) -> tuple[git.FileChange, ...]:
-    """The files that changed between the commits, match a pattern and still exist."""
+    """Return the files that changed between the commits, match a pattern and still exist."""
     return tuple(
         change
         for change in git.file_changes(repository, base, head)

@@ -32,7 +32,7 @@ _NEXT_STEP: Final = "measure both commits in turn (docs/confirm.md)"
 
 
 def is_suspected(report: Report) -> bool:
-    """Whether something looks worse by stored runs or single files rather than by rounds."""
+    """Return whether something looks worse by stored runs or single files rather than by rounds."""
     by_files = (finding.looks_worse and finding.reason.code is VerdictReason.SUSPECTED for finding in report.findings)
     return any(by_files) or any(note.code is Remark.SUITE_MOVED for note in report.notes)
 

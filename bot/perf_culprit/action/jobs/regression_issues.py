@@ -188,7 +188,7 @@ def _without_reference(issues: Mapping[str, TrackedIssue]) -> dict[str, TrackedI
 
 
 def stored_acceptances(*, config: Config, place: HistoryPlace) -> tuple[Acceptance, ...]:
-    """The acceptances of the configured suite, oldest first."""
+    """Return the acceptances of the configured suite, oldest first."""
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         return history.accepted(config.suite)
 

@@ -25,7 +25,7 @@ class Releases:
     tags: dict[str, str]
 
     def of_push(self, host: Host, *, commit: str, base: str | None) -> Release | None:
-        """The release that a push makes: a tag names its commit, or it changes the version in a manifest."""
+        """Return the release that a push makes: a tag names its commit, or it changes the version in a manifest."""
         # Of v2 and v2.1.0 the longer one names this release, and the other one moves.
         tag = max((name for name, at in self.tags.items() if at == commit), key=len, default="")
         changed = host.modified_files(base=base, head=commit) if base else ()
