@@ -267,7 +267,10 @@ def _denied(report: BisectionReport) -> str:
         return f"{seen}, not by the {percent(stored, signed=True)} of the stored runs."
     if (other := other_way(report)) is not None:
         return f"The bad end is {other} than the good one: search with --direction {other}."
-    return "The ends of the range do not differ."
+    return (
+        "The ends of the range do not differ here. If they did elsewhere, the machine, a compiler or packages without "
+        "a lock file differed."
+    )
 
 
 def other_way(report: BisectionReport) -> Sought | None:
