@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perf_culprit.action.jobs.releases import Releases
     from perf_culprit.flows.registry_release import Release
 
-RELEASES: Final = "comparison with the release before"
+_RELEASES: Final = "comparison with the release before"
 
 
 def notified(job: ActionJob, host: Host, config: Config) -> AbstractContextManager[Notices]:
@@ -141,7 +141,7 @@ def follow_release(job: ActionJob, host: Host, *, commit: str, base: str | None)
     """Compare a release with the one before it, after its run was recorded: a check, the summary, the issue."""
     from perf_culprit.action.jobs.releases import open_releases
 
-    with further_work(job, RELEASES), open_releases(remote(job)) as releases:
+    with further_work(job, _RELEASES), open_releases(remote(job)) as releases:
         if (release := releases.of_push(host, commit=commit, base=base)) is not None:
             follow_reference(job, host, _against_release_before(job, host, releases, release, commit))
 
@@ -152,7 +152,7 @@ def follow_tag(job: ActionJob, host: Host, *, name: str, commit: str) -> bool:
     from perf_culprit.flows.registry_release import Release
 
     is_tag = False
-    with further_work(job, RELEASES), open_releases(remote(job)) as releases:
+    with further_work(job, _RELEASES), open_releases(remote(job)) as releases:
         if is_tag := releases.tags.get(name) == commit:
             job = replace(job, inputs=job.inputs.replaced(config=trusted_config(job, host)))
             _against_release_before(job, host, releases, Release(name=name), commit)

@@ -30,7 +30,7 @@ from perf_culprit.store.opening import open_history
 from perf_culprit.store.protocol import NamedRun, Store
 
 MERGES: Final = "merge"
-RELEASES: Final = "release"
+_RELEASES: Final = "release"
 
 LevelByMetric = Mapping[MetricKey, float]
 
@@ -108,7 +108,7 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
     before = set(git.ancestors(repository, [first])) - {first}
     line = [
         commit
-        for commit in git.ancestors(repository, [git.head_commit(repository)], first_parent=every != RELEASES)
+        for commit in git.ancestors(repository, [git.head_commit(repository)], first_parent=every != _RELEASES)
         if commit not in before
     ]
     if cut_off := set(line) & set(git.shallow_commits(repository)) - {first}:
@@ -116,7 +116,7 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
             f"the history since {since} is cut off at {min(cut_off)[:12]}: this is a shallow clone",
             next_step=git.FETCH_ALL,
         )
-    if every == RELEASES:
+    if every == _RELEASES:
         tagged = set(git.tags(repository).values())
         line = [commit for commit in line if commit in tagged]
     elif every == MERGES:

@@ -32,7 +32,7 @@ _WITH_VALUE: Final = re.compile(r"-[bBdEhiIOPqRsSuvVx?]*[WX]")
 _LAST: Final = re.compile(r"-[bBdEhiIOPqRsSuvVx?]*[cm].*|-|--")
 
 
-class Lost(Enum):
+class LossReason(Enum):
     """The reason, with its message and the next step. The first one that applies to a process counts."""
 
     ISOLATED = (
@@ -77,8 +77,8 @@ class StartedProcess:
 
 def _lost(processes: Sequence[StartedProcess]) -> TraceError:
     reasons = {_of(process) for process in processes if process.is_python}
-    otherwise = Lost.NO_PYTHON if processes else Lost.UNKNOWN
-    message, next_step = next((reason for reason in Lost if reason in reasons), otherwise).value
+    otherwise = LossReason.NO_PYTHON if processes else LossReason.UNKNOWN
+    message, next_step = next((reason for reason in LossReason if reason in reasons), otherwise).value
     return TraceError(f"no Python process of the command left a trace: {message}", next_step=next_step)
 
 
@@ -87,15 +87,15 @@ def programs_of(execute: Callable[[], object]) -> list[str]:
     return sorted({os.path.basename(one.command[0]) for one in _watched(execute) if one.command})
 
 
-def _of(process: StartedProcess) -> Lost:
+def _of(process: StartedProcess) -> LossReason:
     letters = _options(process.command[1:])
-    for letter, reason in (("I", Lost.ISOLATED), ("E", Lost.NO_ENVIRONMENT), ("S", Lost.NO_SITE)):
+    for letter, reason in (("I", LossReason.ISOLATED), ("E", LossReason.NO_ENVIRONMENT), ("S", LossReason.NO_SITE)):
         if letter in letters:
             return reason
     if FOLDER_VARIABLE not in process.environment:
-        return Lost.CLEARED
+        return LossReason.CLEARED
     folders = process.environment.get("PYTHONPATH", "").split(os.pathsep)
-    return Lost.ENDED if str(HOOK_FOLDER) in folders else Lost.PYTHON_PATH
+    return LossReason.ENDED if str(HOOK_FOLDER) in folders else LossReason.PYTHON_PATH
 
 
 def _options(arguments: Iterable[str]) -> str:
