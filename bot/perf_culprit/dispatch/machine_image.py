@@ -28,7 +28,10 @@ def label_of(components: Mapping[str, str]) -> str | None:
 def chosen_runner(
     configured: str | None, runs: Sequence[Run], commit_range: CommitRange
 ) -> tuple[str, tuple[Reason, ...]]:
-    """Return the label to measure on, and notes about it. If the ends differ, use the bad one's: it still exists."""
+    """Return the label to measure on, and notes about it.
+
+    If the ends differ, use that of the bad one. GitHub retires old images, and the newer commit has the newer one.
+    """
     recorded = {run.commit: run.environment.components for run in runs if "runner_image" in run.environment.components}
     ends = [recorded[end] for end in (commit_range.bad, commit_range.good) if end in recorded]
     labels = [label for end in ends if (label := label_of(end)) is not None]

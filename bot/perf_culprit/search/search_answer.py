@@ -38,9 +38,9 @@ def outcome_of(standing: SearchView, kind: OutcomeKind, *, needed: int | None = 
         skipped=standing.skipped,
         noise=_noise(standing),
     )
-    # The merge base counts as good once it was measured to be so.
-    is_beside = kind is OutcomeKind.NOT_REPRODUCED and standing.state.phase is Phase.MERGE_BASE
-    if is_beside or kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
+    # Until the merge base was measured to be as fast as the good commit, a change has no good end.
+    lacks_good_end = kind is OutcomeKind.NOT_REPRODUCED and standing.state.phase is Phase.MERGE_BASE
+    if lacks_good_end or kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
         return base
     base = _with_change(standing, base)
     if kind is OutcomeKind.BUDGET_SPENT and base.relative_change is not None and _is_doubtful(standing):
