@@ -82,7 +82,7 @@ def temporary_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
     # The noise follows the order of executions, which would differ each time.
-    monkeypatch.setattr("perf_culprit.flows.measurement.drawn_seed", lambda: 1)
+    monkeypatch.setattr("perf_culprit.flows.measurement.draw_seed", lambda: 1)
     yield folder
     remove_kept()
     assert list(folder.iterdir()) == []
