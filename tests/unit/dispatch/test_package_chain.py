@@ -9,6 +9,7 @@ import pytest
 from perf_culprit import git
 from perf_culprit.cli.entry import main
 from perf_culprit.dispatch.package_chain import PackageChain, package_chain
+from perf_culprit.errors import EXIT_NO_DATA
 from tests.support.git_repository import run_git
 from tests.support.measured_repository import Commit, measured_repository
 
@@ -220,6 +221,29 @@ def test_a_search_cut_short_does_not_clear_the_packages(tmp_path: Path, capsys: 
     )
     assert culprits == ["c3"]
     assert paragraph.startswith("Packages: 3 packages that differ stay undecided after")
+
+
+def test_packages_are_searched_where_no_commit_can_be_told_from_its_neighbours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The update lies between commits that do not run, so the search goes from the good end's packages to bad's."""
+    pins = {version: {"requirements.txt": f"fast=={version}\nslow=={version}\n"} for version in (1, 2)}
+    commits = {
+        "good": Commit(files={**pins[1], "state": "fine"}),
+        "broken": Commit(files={"state": "broken"}),
+        "update": Commit(files=pins[2]),
+        "mended": Commit(files={"state": "fine"}),
+        "bad": Commit(),
+    }
+    hashes = measured_repository(repository := tmp_path / "repository", commits)
+    run = f"grep -q fine state && {OF_UPDATE.format(package='slow', after=150)}"
+    ends = ["--good", hashes["good"], "--bad", hashes["bad"]]
+    argv = ["bisect", "--repo", str(repository), *ends, "--prior", "uniform", "--build", "true", "--run", run]
+    assert main(argv) == EXIT_NO_DATA
+    printed = capsys.readouterr().out
+    assert printed.startswith("One of 3 commits introduced the change")
+    assert "Packages: slow 1 → 2 made +50.0% (+50.0% … +50.0%), of 2 packages that differ, in" in printed
+    assert f"of the files of {hashes['good'][:7]}" in printed
 
 
 def test_ends_that_ran_with_the_same_packages_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
