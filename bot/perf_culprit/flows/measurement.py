@@ -677,7 +677,9 @@ class _Measurement:
     ) -> tuple[Path, Run] | None:
         """Return what a failed execution left. Raise the error unless the side failed from the start."""
         left = workplace.left_by(error)
-        if not is_first and (side.name not in self._failed or left is None):
+        # It may have failed in the call that this one resumes.
+        has_failed = side.name in self._failed or any(not one.benchmark for one in side.run.lost)
+        if not is_first and (not has_failed or left is None):
             raise error
         self._fail(side, error)
         if left is None:
