@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from perf_culprit import git
+from perf_culprit.action.jobs.releases import Release, bumped, release_before
 from perf_culprit.flows.compared_commits import ReferenceCommit
-from perf_culprit.flows.registry_release import Release, bumped, release_before
 from tests.support.fake_github.faults import Fault
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.scenarios import LEVEL, SLOWER, Outcome, Project, form, project

@@ -21,8 +21,7 @@ from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.report import Report
 
 if TYPE_CHECKING:
-    from perf_culprit.action.jobs.releases import Releases
-    from perf_culprit.flows.registry_release import Release
+    from perf_culprit.action.jobs.releases import Release, Releases
 
 _RELEASES: Final = "comparison with the release before"
 
@@ -148,8 +147,7 @@ def follow_release(job: ActionJob, host: Host, *, commit: str, base: str | None)
 
 def follow_tag(job: ActionJob, host: Host, *, name: str, commit: str) -> bool:
     """Compare the commit of a pushed tag with the release before, if it was measured. False if it is no tag's name."""
-    from perf_culprit.action.jobs.releases import open_releases
-    from perf_culprit.flows.registry_release import Release
+    from perf_culprit.action.jobs.releases import Release, open_releases
 
     is_tag = False
     with further_work(job, _RELEASES), open_releases(remote(job)) as releases:

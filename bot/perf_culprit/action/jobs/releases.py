@@ -1,19 +1,59 @@
 """A release against the one before it, by runs that are stored anyway: nothing more is measured."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.files import temporary_folder
 from perf_culprit.flows.compare_history import compare_run_with_history
-from perf_culprit.flows.registry_release import MANIFESTS, Release, bumped, release_before
+from perf_culprit.flows.compared_commits import ReferenceCommit
 from perf_culprit.github.host import Host
+from perf_culprit.measure.package_manifests import MANIFESTS, PACKAGE_NAME, PACKAGE_VERSION, tag_of_version
 from perf_culprit.model.report import Report
 from perf_culprit.store.opening import OF_SEARCHES, HistoryPlace, open_history, suite_names
 from perf_culprit.store.protocol import NamedRun
+
+_NUMBER: Final = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """A release as its commit names it. `before` is the version in the manifest before, of this `package`."""
+
+    name: str
+    package: str = ""
+    before: str = ""
+
+
+def bumped(file: str, before: bytes, after: bytes) -> Release | None:
+    """Return the release that this change of a manifest makes, or None if the version stays or is missing."""
+    manifest = MANIFESTS[file]
+    try:
+        contents = [manifest.load(content.decode()) for content in (before, after)]
+    except (ValueError, RecursionError):
+        return None
+    old, new = (manifest.entry(content, "version", PACKAGE_VERSION) for content in contents)
+    if old is None or new is None or old == new:
+        return None
+    return Release(name=new, package=manifest.entry(contents[1], "name", PACKAGE_NAME) or "", before=old)
+
+
+def release_before(repository: Path, release: Release, *, commit: str) -> ReferenceCommit | None:
+    """Return the release before that of `commit`: the tag of the manifest's version before, else the newest such tag.
+
+    Tags on earlier commits that differ from this one's only in their numbers are preferred.
+    """
+    earlier = set(git.ancestors(repository, [commit])) - {commit}
+    tags = {name: at for name, at in git.tags(repository).items() if at in earlier}
+    alike = [name for name in tags if _NUMBER.sub("0", name) == _NUMBER.sub("0", release.name)]
+    of_version = tag_of_version(tags, release.package, release.before) if release.before else None
+    name = of_version or next(reversed(alike or list(tags)), None)
+    return None if name is None else ReferenceCommit(name=name, commit=tags[name])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
