@@ -13,10 +13,10 @@ from typing import Final
 from perf_culprit import git
 from perf_culprit.dispatch.lock_files import LOCK_FORMATS, LockFormat
 from perf_culprit.errors import list_names
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.results.surroundings import ecosystem_of
 
 MOST_PACKAGES: Final = 1000
-NAMED_OTHERS: Final = 3  # of the packages that move with one
 GONE: Final = "none"
 # Lock files that nothing here reads, so that the answer can say why their packages are not searched.
 UNREAD: Final = frozenset(
@@ -131,7 +131,7 @@ def _step(locks: Sequence[_Lock], group: Sequence[str]) -> str:
     sides = ([lock.before.get(package) for lock in locks], [lock.after.get(package) for lock in locks])
     before, after = (", ".join(dict.fromkeys(filter(None, side))) or GONE for side in sides)
     return f"{package} {before} → {after}" + (
-        f" (with {list_names(sorted(others), most=NAMED_OTHERS)})" if others else ""
+        f" (with {list_names(sorted(others), most=TEXT_LIMITS.names)})" if others else ""
     )
 
 

@@ -22,7 +22,7 @@ from perf_culprit.stats.conventions import FEW_RUNS
 from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
-FEWEST_BEFORE: Final = 4  # baseline runs that must remain to show the variation between runs
+FEWEST_BEFORE: Final = FEW_RUNS + 1  # runs that show the variation about a line, one more than about a level
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,12 +15,12 @@ from perf_culprit.config.policy_settings import Matching, PolicySettings
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import PERCENTILE, Benchmark, Direction, MetricKey, Run
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.model.unit_sizes import SECONDS
 
 FEWEST_SAMPLES: Final = 1_000
 # Fewer samples above a percentile leave it to single outliers.
 FEWEST_BEYOND: Final = 10
-SHOWN: Final = 10
 
 
 def with_percentiles(
@@ -41,7 +41,7 @@ def with_percentiles(
         because(
             Remark.TOO_FEW_FOR_PERCENTILE,
             percentile=name,
-            benchmarks=tuple(counts)[:SHOWN],
+            benchmarks=tuple(counts)[: TEXT_LIMITS.names],
             count=min(counts.values()),
             minimum=_fewest(name),
         )

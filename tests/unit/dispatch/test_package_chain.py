@@ -124,7 +124,7 @@ def test_new_and_gone_packages_move_with_the_one_that_needs_them(tmp_path: Path)
     after = lock(zeta=("2", ("abc", "new")), abc=("2", ()), new=("1", ("newer",)), newer=("1", ()), more=("1", ()))
     lock_file = "package-lock.json"
     subjects, texts = files_of(tmp_path, {lock_file: before}, {lock_file: after}, lock_file)
-    assert subjects == ["abc 1 → 2", "zeta 1 → 2 (with new, newer, old and 1 more)", "more none → 1"]
+    assert subjects == ["abc 1 → 2", "zeta 1 → 2 (with new, newer, old, older)", "more none → 1"]
     assert json.loads(texts[-1])["packages"] == json.loads(after)["packages"]
 
 
