@@ -59,7 +59,7 @@ def honest(scene: Scene, **changes: Any) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "page", ["render_html", "render_summary", "render_text", "check_texts", "remarks", "render_markdown"]
+    "page", ["render_html", "render_summary", "render_text", "check_texts", "line_remarks", "render_markdown"]
 )
 def test_wanted_the_trusted_job_ended_by_a_page_that_cannot_be_drawn_got_the_verdict(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, page: str
