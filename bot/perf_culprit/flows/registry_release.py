@@ -15,7 +15,7 @@ from perf_culprit.measure.package_manifests import (
     MANIFESTS,
     PACKAGE_NAME,
     PACKAGE_VERSION,
-    Manifest,
+    PackageManifest,
     tag_of_version,
 )
 
@@ -65,7 +65,7 @@ def registry_release(repository: Path) -> ReferenceCommit:
     )
 
 
-def _package(path: Path, manifest: Manifest) -> str | None:
+def _package(path: Path, manifest: PackageManifest) -> str | None:
     try:
         content = manifest.load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

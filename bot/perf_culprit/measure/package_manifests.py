@@ -13,7 +13,7 @@ PACKAGE_VERSION: Final = re.compile(r"(\d[\w.+!-]*)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Manifest:
+class PackageManifest:
     """A kind of manifest. One of its `tables` holds the package's name and version."""
 
     load: Callable[[str], Any]
@@ -31,10 +31,10 @@ class Manifest:
         return None
 
 
-MANIFESTS: Final[Mapping[str, Manifest]] = {
-    "pyproject.toml": Manifest(load=tomllib.loads, tables=(("project",), ("tool", "poetry"))),
-    "package.json": Manifest(load=json.loads, tables=((),)),
-    "Cargo.toml": Manifest(load=tomllib.loads, tables=(("package",), ("workspace", "package"))),
+MANIFESTS: Final[Mapping[str, PackageManifest]] = {
+    "pyproject.toml": PackageManifest(load=tomllib.loads, tables=(("project",), ("tool", "poetry"))),
+    "package.json": PackageManifest(load=json.loads, tables=((),)),
+    "Cargo.toml": PackageManifest(load=tomllib.loads, tables=(("package",), ("workspace", "package"))),
 }
 
 

@@ -131,7 +131,7 @@ def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
 
 
 _BAR_WIDTH: Final = 20
-MOST_REMARKS: Final = 10
+_MOST_REMARKS: Final = 10
 LEAST_SHOWN: Final = 0.005  # share of the posterior
 
 PHASES: Final = {
@@ -169,7 +169,7 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
         title = _title(step.progress, step.bisection.runner_seconds)
         nodes += _progress(step, repository_url=repository_url)
     if step.remarks:
-        remarks = [*map(worded, step.remarks[:MOST_REMARKS])]
+        remarks = [*map(worded, step.remarks[:_MOST_REMARKS])]
         nodes.append(Bullets(items=remarks, total=len(remarks), title=Safe("Remarks")))
     footer = Footer(parts=tuple(_footer(step, repository_url=repository_url)))
     return StepTexts(title=title, body=markdown_text(*nodes, footer))

@@ -11,7 +11,7 @@ from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, 
 from perf_culprit.say.call_tree_words import call_count, grown, own_change, unseen
 from perf_culprit.say.inert import Safe, clean, fill, inline_data, own
 
-LABEL_LIMIT: Final = 48
+_LABEL_LIMIT: Final = 48
 # Every other character in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and
 # the characters that Mermaid itself puts instead of entities.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ]")
@@ -80,7 +80,7 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
         words.append(f"· {call_count(before)} → {call_count(after)} calls")
     if is_touched:
         words.append("· changed")
-    return clean(node.method, limit=LABEL_LIMIT), " ".join(words)
+    return clean(node.method, limit=_LABEL_LIMIT), " ".join(words)
 
 
 # Flame graphs draw whole numbers: microseconds, millionths of a share, or counts.

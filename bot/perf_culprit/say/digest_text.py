@@ -29,7 +29,7 @@ from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.sections import split
 
 SHOWN_WAITING: Final = 20
-SHOWN_NAMES: Final = 5
+_SHOWN_NAMES: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,8 +109,8 @@ def _waiting(digest: WeeklyDigest, url: str) -> Iterator[Text]:
 def _names(benchmarks: tuple[str, ...]) -> Text:
     if not benchmarks:
         return Safe("of benchmarks that the newest run lacks")
-    more = len(benchmarks) - SHOWN_NAMES
-    shown = join_texts(", ", map(Name, benchmarks[:SHOWN_NAMES]))
+    more = len(benchmarks) - _SHOWN_NAMES
+    shown = join_texts(", ", map(Name, benchmarks[:_SHOWN_NAMES]))
     return shown if more <= 0 else words("{} and {} more", shown, more)
 
 

@@ -61,7 +61,7 @@ from perf_culprit.say.render_terminal import WIDE, columns, render_terminal
 _FORMAT: Final = "perf-culprit-changes"
 _VERSION: Final = 1
 SERIES_NAME_LIMIT: Final = 80
-LABEL_LIMIT: Final = 24
+_LABEL_LIMIT: Final = 24
 _LISTED: Final = 200
 FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
 _T = TypeVar("_T", ChangePoint, SeriesAlarm)
@@ -121,7 +121,7 @@ def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
     """Render a block per series, changed ones first. A single unchanged one is drawn too. Rows count from 0."""
     told_first = sorted(judged, key=lambda changes: not (changes.changes or changes.alarms))
-    label = None if table.label_name is None else plain(table.label_name, limit=LABEL_LIMIT)
+    label = None if table.label_name is None else plain(table.label_name, limit=_LABEL_LIMIT)
     nodes = [node for entry in told_first for node in _series_nodes(entry, label, alone=len(judged) == 1)]
     notes = [*map(worded, table.notes)]
     return _shown([*nodes, *([Bullets(items=notes, total=len(notes), title=Safe("Notes"))] if notes else [])])
@@ -190,7 +190,7 @@ def _table(label: str | None, names: Sequence[str], rows: Sequence[_T], cells: C
 
     def row(one: _T) -> TableRow:
         short = one.label[:SHOWN_HASH] if FULL_HASH.fullmatch(one.label) else one.label
-        labelled: tuple[Text, ...] = (Name(short, LABEL_LIMIT) if short else Safe(""),) if label else ()
+        labelled: tuple[Text, ...] = (Name(short, _LABEL_LIMIT) if short else Safe(""),) if label else ()
         return TableRow((Safe(one.index), *labelled, *cells(one)))
 
     shown = tuple(Column(name=name, right=name in FIGURES) for name in ("row", label, *names) if name)
