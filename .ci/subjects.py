@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 FIRST = "c620181636f67146f0614a0ced5a13232c9ceab2"
 LONGEST = 72
-# Too long by four characters, and on the main branch, which nobody rewrites.
-EXCEPT = {"9fcf5853"}
+# Too long by some characters, and on the main branch, which nobody rewrites.
+EXCEPT = {"9fcf5853", "1d93a5dd"}
 SUBJECT = re.compile(r"[a-z][\w./-]*(, [a-z][\w./-]*)*: (?P<verb>\S+)( .*\S)?")
 # "Added", "fixes", "adding"; not imperatives with the same endings.
 NOT_IMPERATIVE = re.compile(r"(?!(bring|embed|feed|need|seed|speed)$)\w+(ed|ing|[^s]s)", re.IGNORECASE)
