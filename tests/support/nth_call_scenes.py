@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
 
-from perf_culprit.cli import verbs  # noqa: F401 - imported here, not once more in each child
+from perf_culprit.cli import command_functions  # noqa: F401 - imported here, not once more in each child
 from perf_culprit.cli.entry import main
 from perf_culprit.config.database_url import HISTORY_URL
 from tests.support import history_check, postgresql

@@ -13,10 +13,10 @@ import jsonschema
 import pytest
 
 from perf_culprit.cli import output
+from perf_culprit.cli.command_functions import COMMAND_FUNCTIONS
 from perf_culprit.cli.command_parser import parsed
 from perf_culprit.cli.entry import main
 from perf_culprit.cli.output import shown
-from perf_culprit.cli.verbs import VERBS
 from perf_culprit.commands.all_commands import COMMANDS, SECTIONS
 from perf_culprit.commands.declared import Command
 from perf_culprit.commands.setup_requests import Formats
@@ -75,7 +75,7 @@ def test_a_comparison_loads_no_package_and_no_part_of_numpy_that_it_does_not_use
 
 
 def test_every_declared_command_does_something() -> None:
-    assert set(VERBS) == set(COMMANDS)
+    assert set(COMMAND_FUNCTIONS) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("verb", COMMANDS, ids=lambda verb: verb.NAME)

@@ -32,11 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     asked = parsed(argv)
+    from perf_culprit.cli.command_functions import COMMAND_FUNCTIONS
     from perf_culprit.cli.options import check_outputs
-    from perf_culprit.cli.verbs import VERBS
 
     check_outputs(asked)
-    code = VERBS[type(asked)](asked)
+    code = COMMAND_FUNCTIONS[type(asked)](asked)
     sys.stdout.flush()
     return code
 

@@ -15,7 +15,6 @@ from perf_culprit.config.policy_settings import Matching, PolicySettings
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import PERCENTILE, Benchmark, Direction, MetricKey, Run
-from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.model.unit_sizes import SECONDS
 
 FEWEST_SAMPLES: Final = 1_000
@@ -41,7 +40,7 @@ def with_percentiles(
         because(
             Remark.TOO_FEW_FOR_PERCENTILE,
             percentile=name,
-            benchmarks=tuple(counts)[: TEXT_LIMITS.names],
+            benchmarks=tuple(counts),
             count=min(counts.values()),
             minimum=_fewest(name),
         )

@@ -39,9 +39,6 @@ class Ragged:
     def minima(self) -> Floats:
         return np.minimum.reduceat(self.values, self.starts)
 
-    def maxima(self) -> Floats:
-        return np.maximum.reduceat(self.values, self.starts)
-
     def peaks(self) -> Floats:
         """Return the largest absolute value of each row."""
         return np.maximum.reduceat(np.abs(self.values), self.starts)

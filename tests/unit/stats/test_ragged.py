@@ -62,4 +62,3 @@ def test_ordered_and_joined_rows() -> None:
     joined = first.joined(second)
     assert joined.values.tolist() == [3.0, 1.0, 2.0, 5.0, 9.0, 8.0, 7.0, 6.0]
     assert joined.sizes.tolist() == [4, 4]
-    assert first.maxima().tolist() == [3.0, 9.0]
