@@ -22,8 +22,6 @@ from perf_culprit.search.search_view import FAILURES_TO_STOP
 from perf_culprit.stats.steps import BESIDE, FIRST_JUDGED, NEWEST, first_changed, online_alarms
 from perf_culprit.stats.suite_prior import RESOLUTION
 
-# Steps too small for one stored run to show: they need nine runs in a row at a worse level, or nine groups.
-
 # Runs where the level moves by less than this share of the minimum effect need no closer look.
 ROUGHLY: Final = 0.75
 # Numbers of runs whose means are judged.
@@ -70,9 +68,6 @@ def _drifted(given: Floats, *, worse_sign: int, window: int, minimum_effect: flo
     return tuple(
         (alarm.change.index, alarm.index) for alarm in alarms if (alarm.change.relative_change or 0.0) * worse_sign > 0
     )
-
-
-# For metrics that got worse together: which of them the culprits of one search explain, by its own executions.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

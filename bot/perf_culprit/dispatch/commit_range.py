@@ -18,8 +18,6 @@ from perf_culprit.read.results.surroundings import ecosystem_of, packages
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
 from perf_culprit.search.prior import prior_by_commit
 
-# The commits between good and bad according to git, in the search's terms.
-
 FETCHED_REFS: Final = "refs/perf-culprit/bisect"
 
 
@@ -87,8 +85,6 @@ def _build_inputs(repository: Path, commits: Sequence[str], paths: Sequence[str]
         for commit, *names in zip(commits, *columns, strict=True)
     }
 
-
-# Git's facts about the candidates of a bisection before anything is measured.
 
 MOST_CANDIDATES: Final = 500
 MOST_BLOBS: Final = 200

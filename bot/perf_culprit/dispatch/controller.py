@@ -31,8 +31,6 @@ from perf_culprit.search.search import Search
 from perf_culprit.store.branch_files import BisectionConflictError
 from perf_culprit.store.protocol import BisectionStore, LoadedBisection, Store
 
-# The controller's parts: where bisections are kept, what measures them, and who gets reports.
-
 # If a stored dispatch has no run after this time, its controller died before sending it.
 SENDER_IS_LATE: Final = timedelta(minutes=5)
 MOST_FRUITLESS: Final = 3
@@ -86,8 +84,6 @@ class Controller:
     name: str = field(default_factory=lambda: secrets.token_hex(8))
 
 
-# Ending a bisection from outside: its answer is the best one so far.
-
 MOST_STOP_CONFLICTS: Final = 10
 
 
@@ -120,9 +116,6 @@ def stop_bisection(controller: Controller, name: str, *, objection: Objection) -
         controller.report(step)
         return step
     raise InfrastructureError(f"others keep storing bisection {name}", next_step="run the job again")
-
-
-# The steps after an event of a bisection: decide, store, send the next dispatch, record, report.
 
 
 def settle(

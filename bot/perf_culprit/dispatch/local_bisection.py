@@ -69,8 +69,6 @@ from perf_culprit.stats.conventions import UPPER_QUARTILE
 from perf_culprit.stats.steps import SHORTEST_LEVEL
 from perf_culprit.store.opening import open_history
 
-# A bisection on this machine: the same controller as on other machines, with a file instead of the branch.
-
 FOLDER: Final = "perf-culprit"
 DEFAULT_EXECUTIONS: Final = SearchSettings().budget_executions
 FIRST_TRIES: Final = 3
@@ -467,8 +465,6 @@ def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> Bisecti
         command=command_line(bisection, prior=prior, paths=plan.asked.paths),
     )
 
-
-# The measurements and cost of a bisection, before anything is measured.
 
 FORESEEN_STEPS = (0.05, 0.10, 0.15, 0.30)
 

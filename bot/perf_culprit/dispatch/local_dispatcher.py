@@ -32,8 +32,6 @@ from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.python_child import python
 from perf_culprit.store.protocol import LoadedBisection
 
-# The dispatcher of this machine, and the file of its bisection.
-
 
 class AtOnce:
     """A dispatcher whose runs are always completed: a run is measured when its results are requested."""
@@ -128,8 +126,6 @@ def _session(bisection: Bisection) -> BisectSession:
         started_at=bisection.started_at,
     )
 
-
-# The dispatcher of this machine for counts: the jobs of a dispatch in parallel, each a process with its worktrees.
 
 REQUEST_NAME: Final = "request.json"
 OUTPUT_NAME: Final = "output.txt"

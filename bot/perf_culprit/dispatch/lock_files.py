@@ -30,8 +30,6 @@ def _joined(versions: Mapping[str, list[str]]) -> dict[str, str]:
     return {package: ", ".join(dict.fromkeys(own)) for package, own in versions.items()}
 
 
-# Files of blocks in the order of their names: `name==version` with the lines that continue it, and uv's tables.
-
 _PINNED: Final = re.compile(
     r"(?m)^(?P<name>[A-Za-z0-9][\w.-]*) *(?:\[[^\]]*\])? *===? *(?P<version>[^\s;,\\]+)[^\n]*\n(?:[ \t]+[^\n]*\n)*"
 )
@@ -76,8 +74,6 @@ def _pip_needs(text: str) -> dict[str, set[str]]:
             needs.setdefault(normal_name(dependent), set()).add(normal_name(one["name"]))
     return needs
 
-
-# The tables of uv.lock need each other; the project's own ones list what pyproject.toml requires.
 
 _HEADER: Final = re.compile(r"(?m)^\[+([^\]\n]+)\]+")
 _ARRAY: Final = re.compile(r'(?m)^[ \t]*([\w."-]+)[ \t]*=[ \t]*\[((?s:.*?))\][ \t]*(?:#[^\n]*)?$')
@@ -133,8 +129,6 @@ def _with_items(text: str, other: str, package: str, item: re.Pattern[str]) -> s
 def _uv_manifests(text: str) -> tuple[str, ...]:
     return tuple(f"{folder}/pyproject.toml" for folder in _OWN_TABLE.findall(text))
 
-
-# npm: the package's folders and those inside of them, and what the project and its workspaces require.
 
 NPM_FOLDER: Final = "node_modules/"
 REQUIRED: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")

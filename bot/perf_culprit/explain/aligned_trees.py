@@ -21,8 +21,6 @@ from perf_culprit.read.logs.merged_tree import Sums
 from perf_culprit.read.logs.service_calls import ServicePart
 from perf_culprit.read.profiles.profile_tree import SAMPLES, WEIGHT
 
-# One service of one revision as the numbers that the tests need: means and sums of squares per path.
-
 SHARE_UNIT: Final = "share"
 # 10 to 30 batches estimate the variance well; more make the means less normal [Schmeiser 1982].
 MOST_GROUPS: Final = 30
@@ -219,8 +217,6 @@ def _wholes(profile: Profile) -> list[float]:
     return [sum((times[i] for times in roots), start=0.0) for i in range(profile.repetitions)]
 
 
-# Match methods of the target to methods of the baseline with a different name.
-
 # The parts of a method's name that differ between runs or builds: addresses, line numbers, process and object ids, and
 # the numbers of generated code (lambdas, anonymous classes, Rust's and GCC's clones).
 _VOLATILE: Final = re.compile(
@@ -269,9 +265,6 @@ def _bare(method: str) -> str:
 
 
 _SHORT: Final = 3
-
-
-# Two trees of one service as one: a node per path of methods that either revision took.
 
 
 @dataclass(kw_only=True, slots=True)

@@ -25,8 +25,6 @@ from perf_culprit.model.call_tree import ChangeKind, LineRange, Scope, Touched, 
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Caveat, because
 
-# Classify a file by its path: whether it runs, and whether it affects the build.
-
 _DOCUMENT_SUFFIXES: Final = (".md", ".rst", ".txt", ".adoc", ".org", ".tex", ".pdf", ".png", ".jpg", ".svg", ".gif")
 _DOCUMENT_NAMES: Final = re.compile(
     r"(license|licence|copying|authors|changelog|changes|news|readme|contributing|notice|codeowners)(\..*)?"
@@ -69,8 +67,6 @@ def is_document_or_test(path: str) -> bool:
 def _name(path: str) -> str:
     return path.rsplit("/", 1)[-1].lower()[: FILE_LIMITS.file_name_characters]
 
-
-# Compare two revisions of code in scopes: functions that were added, changed, deleted, moved or only tidied.
 
 # Shorter code is common (`return self._name`), so equal code under another name is no sign of a move.
 MOVED_TOKENS: Final = 20
@@ -172,8 +168,6 @@ def _touched(change: _Change, origin: tuple[str, CodeScope] | None) -> TouchedFu
         moved_from=f"{origin[0]}:{origin[1].qualified_name}" if origin else None,
     )
 
-
-# The functions touched by a commit, or by all commits between two revisions.
 
 PYTHON_SUFFIXES: Final = frozenset({".py", ".pyi", ".pyw"})
 
@@ -295,9 +289,6 @@ def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[Un
             lines = tuple(LineRange(first, last) for first, last in ranges)
         files.append(UnresolvedFile(path=change.path, lines=lines))
     return tuple(files)
-
-
-# For many commits: the changes in code that a benchmark executes.
 
 
 def executed_changes(

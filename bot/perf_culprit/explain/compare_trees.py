@@ -46,9 +46,8 @@ from perf_culprit.read.logs.log_reader import ReadLog
 from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingSettings
 from perf_culprit.stats.two_groups import satterthwaite, welch
 
+
 # Map methods to the services that run them: the services to test again when a suspect changes [Z15].
-
-
 def inverted_index(services: Sequence[Observed]) -> dict[str, tuple[ImpactedService, ...]]:
     """Map each method to its services, with the shares of its own time and of its callees, largest first."""
     ranked = rank_suspects([_call_tree(one) for one in services if one.nodes], RankingSettings(minimum_self_ms=0.0))
@@ -88,8 +87,6 @@ def _call_tree(observed: Observed) -> CallTree:
     )
     return CallTree(service=observed.service, calls=1, variants=1, nodes=tuple(nodes))
 
-
-# One of three answers per service: slower, not slower (with the visible change), or undecided (with reasons).
 
 # Nobody records more than this many times as much *(choice)*.
 MOST_TIMES: Final = 20
@@ -240,8 +237,6 @@ def _p_value(row: TestedRow) -> float:
         return 0.0
     return float(welch(moments([row.target]), moments([row.baseline])).p_value[0])
 
-
-# The stage: compare both revisions' trees.
 
 # A page of JSON per thousand nodes: larger trees lose the paths with the least time in both revisions.
 MAX_NODES: Final = 10_000

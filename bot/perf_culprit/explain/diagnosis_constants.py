@@ -7,16 +7,12 @@ from typing import Final
 
 from perf_culprit.stats.conventions import LEVEL
 
-# Order.
-
 # A smaller part of a slowdown, or of the whole, is not what a reader looks for.
 NOTABLE: Final = 0.1
 # A smaller share of the whole makes no program slower: a microsecond more, from caches or a clock.
 TRIFLE: Final = 0.005
 # The part of the score that the diff decides, if there is one.
 TOUCHED: Final = 2 / 3
-
-# Certainty.
 
 # Confidence of a bound over all methods together; the remainder is the chance that a doubt takes.
 CONFIDENCE: Final = LEVEL

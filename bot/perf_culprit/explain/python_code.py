@@ -18,8 +18,6 @@ from perf_culprit.model.call_tree import Caller, Scope, TouchedFunction
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Caveat, Reason, because
 
-# Limits on reading an untrusted repository.
-
 
 def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
     """Read those of `blobs` (by any key) that are below the size limit, in order up to the total limit."""
@@ -30,9 +28,6 @@ def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
             kept[key] = blob
             total += size
     return dict(zip(kept, git.read_blobs(repository, [*kept.values()]), strict=True))
-
-
-# Code in scopes, as every language's reader returns it.
 
 
 class UnreadableCodeError(DataError):
@@ -87,8 +82,6 @@ def with_text(scopes: Sequence[CodeScope], source: bytes) -> tuple[CodeScope, ..
         scope.text = text.digest()
     return tuple(scopes)
 
-
-# Python source in scopes, with Python's own parser; no code is ever executed.
 
 # PEP 263. A lookup of an arbitrary encoding name from a file would import a module of that name.
 _COOKIE: Final = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -206,8 +199,6 @@ def _parts(value: object, scope: CodeScope) -> list[object]:
         parts["body"] = value.body[1:]
     return [*parts.values()]
 
-
-# Find the callers of changed functions, by name: Python files of one revision.
 
 # A name that is called by more functions than this (`get`, `append`) is no evidence.
 MOST_CALLERS: Final = 50

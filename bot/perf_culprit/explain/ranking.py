@@ -28,8 +28,6 @@ from perf_culprit.read.logs.merged_tree import RARE, MergedTree
 from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
 from perf_culprit.read.logs.service_calls import ResponseTimes, count, merged, statistics
 
-# Rank methods by their cost over the services that run them, with their share of each service.
-
 
 def distance_score(self_shares: Sequence[float], *, fluctuation_weight: float = 1.0) -> float:
     """RMS of the shares minus `fluctuation_weight` times their population standard deviation.
@@ -143,9 +141,6 @@ def inside_itself(methods: Sequence[str], parents: Sequence[int | None]) -> list
     return inside
 
 
-# Rank profiles of one revision in the same way as logs.
-
-
 def rank_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosis:
     """Rank profiles; a repetition is a call of its service. Raises: DataError if profiles count different units.
 
@@ -219,9 +214,6 @@ def _statistics(profile: Profile) -> ServiceStatistics:
     )
 
 
-# Profiles of one revision as results: one sample per function and repetition.
-
-
 def functions_as_run(profiles: Sequence[Profile]) -> Run:
     """Own times over all paths of a function, because they exclude changes in its callees [B17]."""
     benchmarks = []
@@ -235,9 +227,6 @@ def functions_as_run(profiles: Sequence[Profile]) -> Run:
         of = f"{profile.service}: " if len(profiles) > 1 else ""
         benchmarks += [Benchmark.of(metric=metric, name=of + name, samples=tuple(own)) for name, own in times.items()]
     return Run(benchmarks=tuple(benchmarks))
-
-
-# The stage: diagnose log files of one revision.
 
 
 def diagnose_log(

@@ -13,8 +13,6 @@ from perf_culprit.explain.tree_methods import TreeMethod, is_foreign
 from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodMatch, Touched
 from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
-# The origin of a slowdown: the parts that begin in a method, split up below it, or are in its own code.
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MethodEvidence:
@@ -171,9 +169,6 @@ def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
             passed.add(name)
             place = above[place]
     return below
-
-
-# Rank the suspects of all services. docs/diagnosis.md explains the score in words.
 
 
 # One method's result and evidence by the number of the searched service.

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
 
-# The grammars' names of functions, classes and packages in other languages: a table per language, no code.
-
-
 @dataclass(frozen=True, slots=True)
 class Grammar:
     """`module` is the grammar's Python package and `entry` its function that returns the language.
@@ -101,8 +98,6 @@ GRAMMARS: Final[dict[str, Grammar]] = {
     ".tsx": TSX,
 }
 
-
-# Split source into scopes by its grammar.
 
 _COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "multiline_comment"})
 _SEPARATORS: Final = re.compile(r"::|[.\\]")

@@ -24,8 +24,6 @@ from perf_culprit.explain.ranking import inside_itself
 from perf_culprit.model.report import ChangeCause
 from perf_culprit.stats.conventions import UPPER_QUARTILE
 
-# Methods over all their paths, which no misaligned path can hide.
-
 # The start of an absolute path into Python's standard library, and the paths of those of Go, Rust and Node.
 _STANDARD: Final = re.compile(r".*/lib(?:64)?/python3\.[0-9]+/|.*/Lib/")
 _OTHERS: Final = re.compile(r".*/go[0-9.]*/src/[^./]+/.*|/rustc/[0-9a-f]+/.*|node:.*")
@@ -155,9 +153,6 @@ def is_foreign(node: AlignedNode) -> bool:
     if is_in_c(node.method) or is_standard(file) or _LIBRARY.match(node.method):
         return True
     return file is not None and _LIBRARY_FILE.fullmatch(file) is not None
-
-
-# The common factor of all methods: the machine's state in each repetition, and, for shares, the loss to other methods.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -341,9 +336,6 @@ def _median_variance(logs: Floats) -> float:
     """The variance of the median of normal values with a robust spread: pi / 2 times that of the mean."""
     spread = float(np.median(np.abs(logs - np.median(logs)))) / UPPER_QUARTILE
     return float(np.pi / 2 * spread**2 / len(logs))
-
-
-# A slower method is called more often, or its calls take longer: the number of calls separates the two.
 
 
 def cause_of(node: AlignedNode) -> ChangeCause | None:

@@ -188,8 +188,6 @@ def rate(count: int, trials: int) -> Rate:
 
 
 # Injected changes: one quiet metric is changed at a time, so that the others show what is normal.
-
-
 def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
     """Return the shares of `draws` in which a metric, worse by each of PLANTED, is proven so or at least suspected."""
     quiet = [

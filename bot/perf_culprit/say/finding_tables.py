@@ -63,8 +63,6 @@ from perf_culprit.say.sections import (
     left_what,
 )
 
-# A finding's cells.
-
 CATEGORY_LIMIT: Final = 40
 METRIC_LIMIT: Final = 60
 TONES: Final = {
@@ -271,8 +269,6 @@ def _trend(finding: Finding) -> Text:
     return BlockText(line) if line else Safe("")
 
 
-# Tables of findings. All have before, after and change.
-
 _CHANGE: Final = (
     Column(name="before", role=ColumnRole.SIDE, right=True),
     Column(name="after", role=ColumnRole.SIDE, right=True),
@@ -451,7 +447,6 @@ SEEN: Final[Further] = (Column(name=WOULD_SUSPECT, right=True), _visible_from)
 # Metrics out of control that were not called: chance, or similar baseline runs, explain them [N12, 5.3.1].
 #
 # They are not findings, but they are shown: they may help in the search for a cause.
-
 _OUTSIDE: Final = (
     Column(name="counter", role=ColumnRole.NAME),
     Column(name="outside", right=True),

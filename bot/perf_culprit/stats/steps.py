@@ -35,8 +35,6 @@ BESIDE: Final = 2 * NEAR
 FAR: Final = 2 * BESIDE
 AROUND: Final = 5 * FAR
 
-# The scale, and outliers.
-
 # Up to three outliers in a row have no effect: a value more than two robust standard deviations from its neighbours'
 # median is clipped.
 BLIP_HALF_WIDTH: Final = 3
@@ -99,8 +97,6 @@ def counts(before: float, after: float, share: float) -> bool:
     """Return whether the reported medians differ by at least `share` of the first; from zero, any difference counts."""
     return after != before and reaches(after - before, share * abs(before) * (1 - ROUNDING))
 
-
-# Student's t of a split, and the splits that are worth examining.
 
 # Segments are merged until the facing ends of all neighbours reach this; half of it keeps every step worth examining.
 MERGE_T: Final = 5.0
@@ -196,9 +192,6 @@ def _short_end(values: Floats) -> int:
     return best + 1 if best + 1 < SHORTEST_LEVEL and t[best] >= MERGE_T else 0
 
 
-# The strength of a split, and its probability by chance alone.
-
-
 def strength(values: Floats, split: int, *, low: int = 0, high: int | None = None, reach: int = NEAR) -> Floats:
     """Strength of a step at `split` of clipped values, shape (..., n), between levels [low, split) and [split, high).
 
@@ -229,9 +222,6 @@ def separation(left: Floats, right: Floats) -> Floats:
     near, far = left[..., None, :], right[..., :, None]
     below = (near < far).sum(axis=-1) + (near <= far).sum(axis=-1)
     return np.asarray(np.abs(below.mean(axis=-1) / (2 * left.shape[-1]) - 0.5))
-
-
-# The run of the change, and whether it is one step or a drift.
 
 
 def first_changed(values: Floats, *, low: int, high: int, around: range, fewest_beside: int = 4) -> int | None:
@@ -293,9 +283,6 @@ def _drifts_joined(changes: Sequence[ChangePoint]) -> list[ChangePoint]:
 def _is_same_drift(first: ChangePoint, second: ChangePoint) -> bool:
     is_same_way = (first.after > first.before) == (second.after > second.before)
     return "drift" in (first.kind, second.kind) and is_same_way and second.index - first.index <= FAR
-
-
-# The rule.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -392,8 +379,6 @@ def _steps_of(given: Floats, places: Integers, minimum_effect: float) -> tuple[C
     return tuple(one for one in _drifts_joined(changes) if counts(one.before, one.after, minimum_effect))
 
 
-# The same rule for a bot that sees only the runs so far: are the newest ones at a new level?
-
 # Thirty runs precede the first judged one. Eight newest alarm more on noise, ten later; twelve pass after an alarm.
 FIRST_JUDGED: Final = 30
 NEWEST: Final = 9
@@ -449,8 +434,6 @@ def newest_strengths(series: Floats) -> Floats:
     clipped = clip_outliers(on_level_scale(series[..., -MEMORY:]))
     return strength(clipped, clipped.shape[-1] - NEWEST)
 
-
-# The smallest change that would have been detected in an unchanged series.
 
 # Steps are planted at five places, so that one quiet stretch does not decide for the whole series. Sizes grow by a
 # twentieth up to a thousandfold. The places in between differ slightly from the tested ones.

@@ -11,8 +11,6 @@ from enum import IntEnum
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
-# The choice of code to follow, and the names of methods in a trace.
-
 OWN_FOLDER: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 HOOK_FILE: Final = "<perf-culprit>"  # file name of code that replaces the user's
 HOOKING_FILE: Final = OWN_FOLDER + "substitution.py"
@@ -247,8 +245,6 @@ def tree_from_rows(rows: Sequence[Sequence[Any]]) -> Tree:
     return tree
 
 
-# Locate a frame in the tree by its callers.
-
 current_frame = sys._getframe  # noqa: SLF001 - the interpreter's only way to a caller's frame
 
 
@@ -287,8 +283,6 @@ def is_leaf(caller: FrameType | None, scope: TracedScope) -> bool:
     """Return whether library code called by this frame is a node, because the frame is the user's code."""
     return caller is not None and scope.of(caller.f_code)[1] is Kind.FOLLOWED
 
-
-# The full pass: the calls between functions, and their number. It takes no times, which would be meaningless.
 
 # The places where benchmark tools call the timed code.
 TIMING_LOOPS: Final = (

@@ -14,8 +14,6 @@ from .call_paths import OUTSIDE, Kind, TracedMethod, TracedScope, Tree
 from .hooks import Hooks
 from .timing_sums import HookCost, Sums
 
-# The cost of the hooks themselves on this machine, which is subtracted from the times.
-
 BATCHES: Final = 15  # the fastest counts: other load on the machine only adds time
 CALLS: Final = 200
 
@@ -86,8 +84,6 @@ def _quickest(hooks: Hooks, scope: TracedScope, workload: Callable[[], None], tr
             timed.append(sum(timer.sums.elapsed_ns.values()))
     return float(min(timed)), float(min(plain))
 
-
-# The limit of executions of a trace: announced before each level, and observed.
 
 # Fewer repetitions show no noise, and a short budget hardly reaches more levels than EXPECTED_PASSES *(choice)*.
 FEWEST_REPETITIONS: Final = 3
@@ -172,8 +168,6 @@ class Budget:
             self.usual += 1
             self.usual_s += took_s
 
-
-# Assign methods to timing passes, and combine the passes' results. No hooks, no clock.
 
 # The callees of a node below this share of the whole are not timed: a trace costs depth times repetitions.
 MINIMUM_SHARE: Final = 0.01

@@ -21,8 +21,6 @@ from .trace_levels import Path as CallPath
 from .trace_profile import CallTrace
 from .tracer_fault import SamplesOnlyError, TraceError
 
-# Why a command left no trace: execute it once more and observe the processes that it starts (Linux).
-
 PROCESSES: Final = Path("/proc")
 # Python takes longer to start.
 LOOK_EVERY_S: Final = 0.004
@@ -165,8 +163,6 @@ def _read_process(pid: int) -> StartedProcess | None:
     pairs = (entry.partition("=") for entry in environment)
     return StartedProcess(tuple(command[:-1]), {name: value for name, _, value in pairs})
 
-
-# Trace a command: every repetition of every pass is an execution of its own, in new processes.
 
 FROM_CHECKOUT: Final = "let the command import the checkout: PYTHONPATH=src, or --build 'pip install -e .'"
 HOOK_FOLDER: Final = Path(__file__).resolve().parent / "hook"
