@@ -30,6 +30,9 @@ LONG: Final = {"docs/diagnosis.md": 1, "docs/formats.md": 2, "docs/options.md": 
 # First words of a docstring that leave out its subject or its verb; NO_VERB only in the first sentence.
 NO_SUBJECT: Final = {"Of", "What", "Who", "Whom", "Which", "Whatever", "Those", "Such", "That", "Per"}
 NO_VERB: Final = {"As", "By", "With", "Without", "Where", "From", "So", "In", "On", "At", "For", "After"}
+# A function's docstring begins with what it does. Those of the assistants' tools are published descriptions.
+ARTICLES: Final = {"A", "An", "The", "All", "Each", "One", "Whether"}
+PUBLISHED: Final = "mcp/"
 # The modules with text that users read: phrases, help and descriptions.
 SPOKEN: Final = ("say/*.py", "init/introduction.py", "commands/*.py", "action/inputs.py", "config/*settings.py")
 # Fenced and indented code, comments, and the header of a skill.
@@ -200,6 +203,16 @@ def own_imports(nodes: Iterable[ast.AST]) -> list[ast.ImportFrom]:
     return [node for node in imports if node.level or (node.module or "").split(".")[0] == PACKAGE.name]
 
 
+def is_public(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a function may be called from elsewhere; a property is a noun."""
+    decorators = {ast.unparse(decorator) for decorator in function.decorator_list}
+    return not function.name.startswith("_") and not decorators & {"property", "cached_property"}
+
+
+def first_word(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    return (ast.get_docstring(function) or "").partition(" ")[0]
+
+
 def faults_of_code() -> Iterator[str]:
     """Yield what makes code hard to find, and what makes a cold start load more than it needs."""
     trees = dict(package_modules())
@@ -214,6 +227,8 @@ def faults_of_code() -> Iterator[str]:
                 yield f"{place}:{function.lineno}: `{function.name}` imports our modules"
             if (lines := (function.end_lineno or 0) - function.lineno + 1) > LONGEST_FUNCTION:
                 yield f"{place}:{function.lineno}: `{function.name}` has {lines} lines, {LONGEST_FUNCTION} are the most"
+            if is_public(function) and not place.startswith(PUBLISHED) and first_word(function) in ARTICLES:
+                yield f"{place}:{function.lineno}: the docstring of `{function.name}` does not begin with what it does"
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ import sys
 
 
 def run() -> int:
-    """One command per process: a comparison makes millions of objects that live to its end, so none are collected."""
+    """Run one command. Its objects live to the end of the process, so none of millions is collected."""
     gc.disable()
     from perf_culprit.one_blas_thread import use_one_blas_thread
 

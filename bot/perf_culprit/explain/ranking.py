@@ -280,7 +280,7 @@ def _executions(log: ReadLog, reading: ReadingSettings, methods: Sequence[str]) 
 
 
 def call_trees(log: ReadLog) -> tuple[CallTree, ...]:
-    """One merged tree per service, by name."""
+    """Return one merged tree per service, by name."""
     return tuple(
         CallTree(
             service=service.decode("utf-8", "replace"),

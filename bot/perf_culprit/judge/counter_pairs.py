@@ -72,7 +72,7 @@ class TablePair:
         return self.target.values[:, self.columns[chosen]]
 
     def medians(self, index: int) -> tuple[float, ...]:
-        """One value of one counter per run, oldest to newest, the target's last; skips runs without values."""
+        """Return a counter's median in each run that has values, oldest to newest, the target's last."""
         one = slice(index, index + 1)
         runs = (*(run.values(one) for run in self.baseline), self.target_values(one))
         finite = (values[np.isfinite(values)] for values in runs)

@@ -186,7 +186,7 @@ def load_notes(tables: Sequence[TablePair]) -> list[Reason]:
 
 
 def at_one_load(pair: TablePair, index: int, *, at_any_load: bool) -> tuple[ValueSides, bool]:
-    """One counter as charted but with idle time, in order of time; and whether it had to be scaled."""
+    """Return one counter as charted but with idle time, in order of time, and whether it had to be scaled."""
     one = slice(index, index + 1)
     (target,), *runs = (
         measured_values(values) for values in (pair.target_values(one), *(r.values(one) for r in pair.baseline))

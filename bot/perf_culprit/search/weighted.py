@@ -44,7 +44,7 @@ class _Stand:
 
 
 def p_value(differences: Floats, *, least: float = 0.0) -> float:
-    """One-sided paired t-test of "slower than the fresh good one" on log differences; 0 or 1 without any spread.
+    """Test "slower than the fresh good one" by a one-sided paired t-test on log differences; 0 or 1 without any spread.
 
     A difference of at most `least` does not count.
     """

@@ -22,7 +22,7 @@ class TestResult:
 
 
 def one_way_anova(target: Moments, baseline: Moments) -> TestResult:
-    """One-way ANOVA of two groups: F with 1 and N - 2 degrees of freedom [H13, section 3].
+    """Analyse the variance of two groups: F with 1 and N - 2 degrees of freedom [H13, section 3].
 
     Assumes independent samples of equal variance; robust to non-normality when balanced. Needs three samples in total.
     Without any variance F is infinite and p = 0 where the means differ; F = 0 and p = 1 where they do not.

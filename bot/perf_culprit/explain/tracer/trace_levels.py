@@ -312,7 +312,7 @@ def timed_nodes(
 
 
 def method_names(tree: Tree) -> dict[TracedMethod, str]:
-    """One name per method. Methods with equal names (two lambdas of a function) are numbered in the order of lines."""
+    """Return one name per method. Equal names (two lambdas of a function) are numbered in the order of lines."""
     namesakes: dict[str, set[TracedMethod]] = {}
     for node in tree.nodes:
         namesakes.setdefault(node.method.name, set()).add(node.method)
