@@ -32,6 +32,7 @@ from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.reason import OF_FAILURES, Reason, Remark, because
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import FailedSide, MetricKey, Run, Unreached
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.progress import doing
 from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_executions, collect_separate
 from perf_culprit.read.results.content import shown
@@ -39,7 +40,6 @@ from perf_culprit.read.results.merge import named_alike
 from perf_culprit.read.results.result_formats import AUTO, READERS
 from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.say.maintenance_text import collected_text, derived_text, formats_text
-from perf_culprit.say.reason_text import SHOWN_NAMES
 from perf_culprit.say.report_parts import build_report
 
 
@@ -200,7 +200,7 @@ def with_changed_files(report: Report, where: Path | Iterable[str], *, config: C
         except BotError:  # downloaded results need no checkout
             return report
         where = [change.path for change in changes if change.blob and change.old_blob]
-    files = tuple(path for path in where if config.is_benchmark_file(path))[:SHOWN_NAMES]
+    files = tuple(path for path in where if config.is_benchmark_file(path))[: TEXT_LIMITS.reason_names]
     if not (files and report.findings) or codes & {Remark.HARNESS_CHANGED, Remark.HARNESS_OF_HEAD}:
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.HARNESS_CHANGED, files=files)))
@@ -216,7 +216,7 @@ def _similar_names(report: Report) -> tuple[str, ...]:
         for keys in (report.missing, report.new)
     )
     pairs = ((name, get_close_matches(name, new, n=1)) for name in missing)
-    return tuple(islice((f"{name} → {close[0]}" for name, close in pairs if close), SHOWN_NAMES))
+    return tuple(islice((f"{name} → {close[0]}" for name, close in pairs if close), TEXT_LIMITS.reason_names))
 
 
 def flagged(report: Report) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from perf_culprit.model.accuracy import (
     TrialKind,
     enough_samples,
 )
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.document import (
     Bullets,
     Column,
@@ -82,7 +83,6 @@ def _sources(foresight: Foresight, executions: float, samples: float) -> str:
 
 _FORMAT = "perf-culprit-audit"
 _VERSION = 2
-SHOWN_LIMITS = 5
 
 
 def render_audit(audit: Audit) -> str:
@@ -248,7 +248,7 @@ def _limits(audit: Audit) -> Bullets:
     entry = next(detector for detector in audit.detectors if detector.detector == audit.recommendation.detector)
     items: list[Text] = [
         words("{}: {}", metric_name(limit.key, with_metric=True), Safe(_limit(limit.effect)))
-        for limit in entry.limits[:SHOWN_LIMITS]
+        for limit in entry.limits[: TEXT_LIMITS.audited_limits]
     ]
     items = items or [Safe("nothing: no metric is without a finding")]
     return Bullets(items=items, total=len(items), title=Safe(f"Hardest to judge by {entry.detector}"))

@@ -17,6 +17,7 @@ from perf_culprit.model.bisection import (
 )
 from perf_culprit.model.count import COMMAND_BENCHMARK, FAILURES, Count
 from perf_culprit.model.run import FULL_HASH, PACKAGE_SEPARATOR, TIME, MetricKey
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say import bisection_words as phrases
 from perf_culprit.say.call_trees import culprit_nodes
 from perf_culprit.say.document import (
@@ -41,7 +42,7 @@ from perf_culprit.say.document import (
     some,
     words,
 )
-from perf_culprit.say.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, plain
+from perf_culprit.say.inert import SHORT_HASH, Safe, clean, plain
 from perf_culprit.say.numbers import MINUS, count_of, percent
 from perf_culprit.say.reason_text import change_words, worded
 from perf_culprit.say.render_markdown import markdown_text
@@ -50,12 +51,6 @@ from perf_culprit.say.render_terminal import WIDE, render_terminal
 _T = TypeVar("_T")
 PLAIN_NUMBERS: Final = MetricKey("result", "value")  # numbers without a name
 _PLOT_WIDTH: Final = 31
-MOST_ROWS: Final = 60
-SUBJECT_LIMIT: Final = 120
-SUSPECT_LIMIT: Final = 48  # limit of a subject in a table for 80 columns
-COMMAND_LIMIT: Final = 2000
-SHOWN_UPDATES: Final = 10
-SHOWN_CODE: Final = 3
 MEASURED: Final = ("Measured, against the good commit:", "Measured rates of failures:")
 BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
@@ -93,7 +88,9 @@ def commit_pages(report: BisectionReport) -> dict[str, str]:
     """Map the measured commits' names in the text to their web pages. Empty if no host shows them."""
     url = report.repository_url
     commits = () if url is None else (commit.commit for commit in report.measured)
-    return {_short(commit): plain(f"{url}/commit/{commit}", limit=SENTENCE_LIMIT) for commit in commits}
+    return {
+        _short(commit): plain(f"{url}/commit/{commit}", limit=TEXT_LIMITS.sentence_characters) for commit in commits
+    }
 
 
 def answer_headline(report: BisectionReport) -> str:
@@ -142,7 +139,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[DocumentNode]:
     if of_packages:
         yield paragraph(words("Packages: {}.", join_texts("; ", [*map(worded, of_packages)])))
     elif one is not None and (command := _search_of_packages(report, one)):
-        yield paragraph(words("Which package it is: {}", Name(command, COMMAND_LIMIT)))
+        yield paragraph(words("Which package it is: {}", Name(command, TEXT_LIMITS.command_characters)))
     yield from _reason(report)
     if one is None and outcome.culprits:
         told = [
@@ -165,7 +162,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[DocumentNode]:
     if notes := [worded(note) for note in outcome.notes if note.code not in phrases.OF_PACKAGES]:
         yield Bullets(items=notes, total=len(notes), title=Safe("Notes"))
     yield paragraph(Safe(phrases.cost_of(report)))
-    yield paragraph(words("Again: {}", Name(report.command, COMMAND_LIMIT)))
+    yield paragraph(words("Again: {}", Name(report.command, TEXT_LIMITS.command_characters)))
 
 
 def _reason(report: BisectionReport) -> Iterator[DocumentNode]:
@@ -174,7 +171,7 @@ def _reason(report: BisectionReport) -> Iterator[DocumentNode]:
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         good, bad = outcome.unresolved_part
         command = _ENDS.sub(lambda _: f"--good {good} --bad {bad}", report.command, count=1)
-        search = words("To search there: {}", Name(command, COMMAND_LIMIT))
+        search = words("To search there: {}", Name(command, TEXT_LIMITS.command_characters))
         yield Fold(summary=reason, parts=(paragraph(search),))
         yield paragraph(*facts)
     else:
@@ -201,7 +198,7 @@ def _named(report: BisectionReport, culprit: Culprit) -> Text:
     if subject := report.subjects.get(culprit.commit):
         # Quoted in a terminal, where a line may look like a command to GitHub's runner.
         quote = Sign(terminal='"')
-        parts.append(words("{}{}{}", quote, Name(subject, SUBJECT_LIMIT), quote))
+        parts.append(words("{}{}{}", quote, Name(subject, TEXT_LIMITS.subject_characters), quote))
     if (facts := report.facts.get(culprit.commit)) is not None:
         parts.append(words("by {}, {},", Name(facts.author), Name(facts.date[:10])))
     return join_texts(" ", [*parts, Safe(phrases.introduced(culprit))])
@@ -219,10 +216,13 @@ def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
     if updates := report.updates.get(culprit.commit):
         yield words(
             "a dependency update: {}",
-            some([Name(change_words(update.name, update.before, update.after)) for update in updates], SHOWN_UPDATES),
+            some(
+                [Name(change_words(update.name, update.before, update.after)) for update in updates],
+                TEXT_LIMITS.search_updates,
+            ),
         )
     if code := report.executed.get(culprit.commit):
-        yield words("touches {}, which the benchmark runs", some([*map(_code, code)], SHOWN_CODE))
+        yield words("touches {}, which the benchmark runs", some([*map(_code, code)], TEXT_LIMITS.search_functions))
     if report.repository_url is not None:
         yield Address(f"{report.repository_url}/commit/{culprit.commit}")
 
@@ -249,7 +249,7 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
 
     def suspect(entry: Suspect) -> tuple[Text, ...]:
         subject = report.subjects.get(entry.commit)
-        told = Name(subject, SUSPECT_LIMIT) if subject else Safe("")
+        told = Name(subject, TEXT_LIMITS.suspect_characters) if subject else Safe("")
         was = (Safe(what_happened(entry)),) if skipped else ()
         return (CommitLink(entry.commit, url), Safe(percent(entry.posterior)), *was, told)
 
@@ -310,4 +310,4 @@ def _short(name: str) -> Safe:
 
 
 def _cut(entries: Iterable[_T]) -> list[_T]:
-    return list(islice(entries, MOST_ROWS))
+    return list(islice(entries, TEXT_LIMITS.search_rows))

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from perf_culprit.model.bisection import BisectionReport, MeasuredCommit
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.bisection_answer import answer_headline, counts_of
 from perf_culprit.say.charts import COLOURS, HEIGHT, LEFT, Points, frame
 from perf_culprit.say.inert import SHORT_HASH, clean
 from perf_culprit.say.numbers import percent
 
 MOST_WIDTH = 1.0  # widest interval that is drawn whole: wider ones would squeeze all others
-MOST_CHARACTERS = 55
 _USUAL, NAMED = COLOURS[0], COLOURS[1]
 
 
@@ -24,7 +24,7 @@ def bisection_svg(report: BisectionReport) -> str:
     points = [point for x, entry in marks.items() for point in _heights(x, entry)]
     axis = f"commits after {_short(commit_range.good)}, up to {_short(commit_range.bad)}"
     parts, place = frame(answer_headline(report), axis, points or [(0.0, 0.0), (len(places) - 1.0, 0.0)])
-    name = escape(clean(f"{report.key.benchmark} ({report.key.metric})", limit=MOST_CHARACTERS))
+    name = escape(clean(f"{report.key.benchmark} ({report.key.metric})", limit=TEXT_LIMITS.plot_label_characters))
     what = "failures" if report.settings.of_failures else "change"
     parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{what} in %, {name}</text>')
     named = {culprit.commit for culprit in report.outcome.culprits}
@@ -65,9 +65,6 @@ def _short(commit: str) -> str:
     return escape(clean(commit)[:SHORT_HASH])
 
 
-SUBJECT_LIMIT = 120
-
-
 def bisection_log(report: BisectionReport) -> str:
     """Log the ends, and all measured commits as good or bad relative to the culprit, newest first.
 
@@ -105,7 +102,7 @@ def _found(report: BisectionReport) -> Iterator[str]:
 
 
 def _subject(report: BisectionReport, commit: str) -> str:
-    return clean(report.subjects.get(commit, ""), limit=SUBJECT_LIMIT)
+    return clean(report.subjects.get(commit, ""), limit=TEXT_LIMITS.subject_characters)
 
 
 SCRIPT = """\

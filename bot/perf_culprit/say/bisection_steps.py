@@ -9,6 +9,7 @@ from typing import Final
 from perf_culprit.model.bisection import ChangeFacts, Phase, PlannedSearch, Progress, StoredNoise
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Objection
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.bisection_answer import answer_headline, bisection_nodes, revert_or_accept
 from perf_culprit.say.bisection_words import fails_in, sized
 from perf_culprit.say.charts import chart_blocks
@@ -36,7 +37,6 @@ from perf_culprit.say.render_markdown import markdown_text
 
 LISTED_STEPS: Final = 40
 BENCHMARKS: Final = 10
-SUBJECT_LIMIT: Final = 72
 
 
 def plan_text(plan: PlannedSearch) -> str:
@@ -55,10 +55,11 @@ def plan_text(plan: PlannedSearch) -> str:
     if commit_range.merge_bases:
         bases = ", ".join(base[:SHORT_HASH] for base in commit_range.merge_bases)
         lines.append(f"good is not an ancestor of bad: the merge base {bases} is measured first")
+    most = TEXT_LIMITS.step_subject_characters
     lines += [
         "",
         *(
-            f"  {commit[:SHORT_HASH]}  {_chance(commit, prior)}{plain(subjects.get(commit, ''), limit=SUBJECT_LIMIT)}"
+            f"  {commit[:SHORT_HASH]}  {_chance(commit, prior)}{plain(subjects.get(commit, ''), limit=most)}"
             + ("  (unchanged)" if place in commit_range.unchanged else _why(commit, facts))
             for place, commit in islice(enumerate(commits), LISTED_STEPS)
         ),
@@ -131,7 +132,6 @@ def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
 
 
 _BAR_WIDTH: Final = 20
-_MOST_REMARKS: Final = 10
 LEAST_SHOWN: Final = 0.005  # share of the posterior
 
 PHASES: Final = {
@@ -169,7 +169,7 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
         title = _title(step.progress, step.bisection.runner_seconds)
         nodes += _progress(step, repository_url=repository_url)
     if step.remarks:
-        remarks = [*map(worded, step.remarks[:_MOST_REMARKS])]
+        remarks = [*map(worded, step.remarks[: TEXT_LIMITS.search_remarks])]
         nodes.append(Bullets(items=remarks, total=len(remarks), title=Safe("Remarks")))
     footer = Footer(parts=tuple(_footer(step, repository_url=repository_url)))
     return StepTexts(title=title, body=markdown_text(*nodes, footer))

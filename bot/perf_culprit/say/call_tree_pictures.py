@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 from perf_culprit.model.call_tree import CallNode, CallTree
 from perf_culprit.model.notable_calls import FIRST_MARK, marked, notable_nodes
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.call_tree_words import call_count, grown, own_change, unseen
 from perf_culprit.say.inert import Safe, clean, fill, inline_data, own
 
-_LABEL_LIMIT: Final = 48
 # Every other character in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and
 # the characters that Mermaid itself puts instead of entities.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ]")
@@ -80,12 +80,11 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
         words.append(f"· {call_count(before)} → {call_count(after)} calls")
     if is_touched:
         words.append("· changed")
-    return clean(node.method, limit=_LABEL_LIMIT), " ".join(words)
+    return clean(node.method, limit=TEXT_LIMITS.frame_label_characters), " ".join(words)
 
 
 # Flame graphs draw whole numbers: microseconds, millionths of a share, or counts.
 _SCALES: Final = {"ms": 1_000.0, "share": 1_000_000.0}
-_NAME_LIMIT: Final = 500
 
 
 def flame_section(comparison: TreeComparison) -> Safe:
@@ -124,10 +123,6 @@ def _compared_node(node: ComparedNode, marks: Mapping[str, int]) -> _DrawnNode:
     return node.method, node.parent, before, after, own_before, own_after, marks.get(node.method, 0)
 
 
-# A longer list next to a picture is not read *(choice)*.
-MOST_LISTED: Final = 12
-
-
 def _flame(
     trees: Sequence[tuple[str, float, float, Iterable[_DrawnNode]]],
     unit: str,
@@ -142,11 +137,11 @@ def _flame(
         above = 0
     for service, before, after, below in trees:
         top = len(nodes)
-        nodes.append([clean(service, limit=_NAME_LIMIT), above, before, after, 0, 0, 0])
+        nodes.append([clean(service, limit=TEXT_LIMITS.frame_name_characters), above, before, after, 0, 0, 0])
         for method, caller, *numbers in below:
             parent = top if caller is None else top + 1 + caller
-            nodes.append([clean(method, limit=_NAME_LIMIT), parent, *numbers])
-    names = [clean(name, limit=_NAME_LIMIT) for name in suspects[:MOST_LISTED]]
+            nodes.append([clean(method, limit=TEXT_LIMITS.frame_name_characters), parent, *numbers])
+    names = [clean(name, limit=TEXT_LIMITS.frame_name_characters) for name in suspects[: TEXT_LIMITS.listed_methods]]
     data = inline_data({"unit": unit, "nodes": nodes, "suspects": names})
     more = own("and {} more", len(suspects) - len(names)) if len(suspects) > len(names) else ""
     return Safe(fill("flame.html.j2", data=data, is_pair=is_pair, is_listed=bool(names), more=more))

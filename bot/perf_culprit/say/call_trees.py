@@ -20,6 +20,7 @@ from perf_culprit.model.report import (
     SuspectShare,
     TreeComparison,
 )
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.call_tree_pictures import call_tree_picture, pictured, tree_and_flame
 from perf_culprit.say.call_tree_words import (
     amounts,
@@ -75,8 +76,6 @@ SERVICE_ROWS: Final = 50
 _NAMES: Final = 10
 NOTES: Final = 10
 PATH_NAMES: Final = 12
-SHOWN_SHARES: Final = 5
-SUBJECT_LIMIT: Final = 80
 NEW_CALLEES: Final = 2
 _SUSPECTS: Final = (
     Column(name="suspect", role=ColumnRole.NAME),
@@ -287,7 +286,9 @@ def _parts_row(suspect: ComparedSuspect) -> TableRow:
     ]
     whole = Safe(before_to_after(suspect.baseline, suspect.target, suspect.unit, own=False))
     score = Safe(f"{suspect.score:.2f}")
-    return TableRow((Name(suspect.method), whole, score, *shares, Safe(touched), some(services, SHOWN_SHARES)))
+    return TableRow(
+        (Name(suspect.method), whole, score, *shares, Safe(touched), some(services, TEXT_LIMITS.listed_shares))
+    )
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
@@ -310,7 +311,7 @@ def through(report: Report, *, repository_url: str | None) -> Text | None:
         return None
     commit: Text = CommitLink(diagnosis.commit, repository_url)
     if diagnosis.subject:
-        commit = words("{} {}", commit, Name(diagnosis.subject, SUBJECT_LIMIT))
+        commit = words("{} {}", commit, Name(diagnosis.subject, TEXT_LIMITS.tree_subject_characters))
     if diagnosis.author:
         commit = words("{} by {}", commit, Name(diagnosis.author))
     return words("{} {}.", Safe("Most likely through" if _is_regression(report) else "If so, through"), commit)
@@ -443,7 +444,6 @@ def _first(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
 
 
 _METHODS: Final = 20
-_MOST_SERVICES: Final = 3
 
 
 def costs_folds(report: Report) -> Iterator[Fold]:
@@ -457,8 +457,8 @@ def costs_folds(report: Report) -> Iterator[Fold]:
         services = [
             words("{} {}", Name(service.service, 40), Safe(percent(service.self_share))) for service in suspect.services
         ]
-        if more := len(services[_MOST_SERVICES:]):
-            services[_MOST_SERVICES:] = [words("{} more", more)]
+        if more := len(services[TEXT_LIMITS.named_services :]):
+            services[TEXT_LIMITS.named_services :] = [words("{} more", more)]
         numbers = (amount(spent), Safe(f"{suspect.calls:,}"), Safe(f"{suspect.score:.2f}"))
         return TableRow((Name(suspect.method), *numbers, join_texts(", ", services)))
 

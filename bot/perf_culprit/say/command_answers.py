@@ -8,6 +8,7 @@ from perf_culprit.model.dispatch import RequestedRun
 from perf_culprit.model.finding import Acceptance, Verdict
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import FULL_HASH
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.document import (
     Column,
     Figure,
@@ -23,11 +24,10 @@ from perf_culprit.say.document import (
     words,
 )
 from perf_culprit.say.finding_tables import gain_words
-from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
+from perf_culprit.say.inert import Safe
 from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.sections import split
 
-NEXT_STEP_LIMIT: Final = 500
 _ALL: Final = "all"
 
 # Command line -> its effect; docs/commands.md has the same table.
@@ -67,7 +67,7 @@ _ONWARDS_IN_PULL_REQUEST: Final = (
 
 
 def help_text() -> str:
-    rows = table(_HELP, HELP, lambda row: TableRow((Name(row[0], SENTENCE_LIMIT), Safe(row[1]))))
+    rows = table(_HELP, HELP, lambda row: TableRow((Name(row[0], TEXT_LIMITS.sentence_characters), Safe(row[1]))))
     note = Safe(
         "A command stands alone on the first line of a new comment, by somebody with write permission. "
         'Names with spaces go in quotes: `benchmark="sort large"`.'
@@ -80,15 +80,15 @@ def refusal_text(error: BotError) -> str:
     where = words("{}: ", Name(error.place)) if error.place else Safe("")
     blocks: list[Text] = [words("**Command rejected:** {}{}", where, Prose(error.message))]
     if error.next_step:
-        blocks.append(words("Next: {}", Prose(error.next_step, NEXT_STEP_LIMIT)))
+        blocks.append(words("Next: {}", Prose(error.next_step, TEXT_LIMITS.next_step_characters)))
     return _paragraphs(*blocks)
 
 
 def failure_text(error: BotError, *, run_url: str) -> str:
     """Report a valid command that failed. The error's words are for a terminal, so they are shown as code."""
-    blocks: list[Text] = [words("**Failed.** {}", Name(error.message, SENTENCE_LIMIT))]
+    blocks: list[Text] = [words("**Failed.** {}", Name(error.message, TEXT_LIMITS.sentence_characters))]
     if error.next_step:
-        blocks.append(words("Next: {}", Name(error.next_step, NEXT_STEP_LIMIT)))
+        blocks.append(words("Next: {}", Name(error.next_step, TEXT_LIMITS.next_step_characters)))
     return _paragraphs(*blocks, Hyperlink(Safe("The job's log"), run_url))
 
 
@@ -195,7 +195,7 @@ def ready_lines(report: Report) -> str:
 
 
 def _fits(name: str) -> bool:
-    return name.isprintable() and len(name) <= NAME_LIMIT and not set(name) & set('"\\`')
+    return name.isprintable() and len(name) <= TEXT_LIMITS.name_characters and not set(name) & set('"\\`')
 
 
 def _hash(commit: str) -> Safe:

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Final
 
 from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.comparison import PageOptions, comparison_document, head_line
 from perf_culprit.say.headlines import headline
-from perf_culprit.say.render_markdown import MOST_ROWS, markdown_text, page_of
+from perf_culprit.say.render_markdown import markdown_text, page_of
 from perf_culprit.say.sections import split
 
 # GitHub answers 422 to a comment of more than 65,536 characters. The rest is reserved for the publisher.
@@ -45,7 +46,9 @@ def by_loudness(reports: Sequence[Report]) -> list[Report]:
 def render_summary(report: Report, *, options: PageOptions | None = None) -> str:
     """Render the job summary: the comment's text with as many rows as 1 MB allows."""
     page = page_of(comparison_document(report, options or PageOptions()))
-    return page.fitted(_byte_length, limit=SUMMARY_LIMIT_BYTES, visible=MOST_ROWS, folded=MOST_ROWS)
+    return page.fitted(
+        _byte_length, limit=SUMMARY_LIMIT_BYTES, visible=TEXT_LIMITS.table_rows, folded=TEXT_LIMITS.table_rows
+    )
 
 
 def check_title(report: Report) -> str:

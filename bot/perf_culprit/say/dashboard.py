@@ -25,9 +25,10 @@ from perf_culprit.model.series import (
     SeriesCommit,
     ShownChange,
 )
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.charts import NAMESPACE
 from perf_culprit.say.headlines import is_timed
-from perf_culprit.say.inert import SENTENCE_LIMIT, clean, fill, plain
+from perf_culprit.say.inert import clean, fill, plain
 from perf_culprit.say.numbers import count_of, percent, shown_unit
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.series_text import lacking_words
@@ -35,11 +36,6 @@ from perf_culprit.say.series_text import lacking_words
 INDEX: Final = "data/index.js"
 _TREND: Final = 40
 _TREND_HEIGHT: Final = 20
-_NAME_LIMIT: Final = 300
-_UNIT_LIMIT: Final = 24
-_SUBJECT_LIMIT: Final = 100
-_MOST_GAINS: Final = 3
-_MOST_MONTHS: Final = 3
 
 
 def dashboard_files(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, bytes]:
@@ -61,11 +57,16 @@ def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
         by_panel.setdefault(change.panel, []).append(change)
     return {
         "repository": dashboard.repository_url,
-        "name": plain(dashboard.name, limit=_NAME_LIMIT),
+        "name": plain(dashboard.name, limit=TEXT_LIMITS.page_name_characters),
         "standing": _words(dashboard.standing)[0],
-        "notes": [plain(sentence(note), limit=SENTENCE_LIMIT) for note in dashboard.notes],
+        "notes": [plain(sentence(note), limit=TEXT_LIMITS.sentence_characters) for note in dashboard.notes],
         "commits": [
-            [commit.hash, plain(commit.subject, limit=_SUBJECT_LIMIT), commit.seconds, commit.tag and plain(commit.tag)]
+            [
+                commit.hash,
+                plain(commit.subject, limit=TEXT_LIMITS.issue_subject_characters),
+                commit.seconds,
+                commit.tag and plain(commit.tag),
+            ]
             for commit in dashboard.commits
         ],
         "panels": [
@@ -138,7 +139,7 @@ def _minutes(panel: Panel, commits: Sequence[SeriesCommit], numbers: Mapping[str
             month = f"{datetime.fromtimestamp(commits[numbers[run.commit]].seconds, UTC):%Y-%m}"
             months[month] = months.get(month, 0.0) + run.seconds
     told = [f"{math.ceil(seconds / 60):,} in {month}" for month, seconds in months.items()]
-    return f" Runner minutes: {', '.join(told[:_MOST_MONTHS])}." if told else ""
+    return f" Runner minutes: {', '.join(told[: TEXT_LIMITS.dashboard_months])}." if told else ""
 
 
 def _sign(change: ShownChange, metric: Metric) -> int:
@@ -157,8 +158,8 @@ def _series(
     newest = [value for _, value in reversed(tail)]
     factor, unit = shown_unit(tuple(newest), series.metric.unit)
     return [
-        plain(series.key.full_name if several else series.benchmark, limit=_NAME_LIMIT),
-        plain(unit, limit=_UNIT_LIMIT) if unit else "",
+        plain(series.key.full_name if several else series.benchmark, limit=TEXT_LIMITS.page_name_characters),
+        plain(unit, limit=TEXT_LIMITS.unit_characters) if unit else "",
         factor,
         series.metric.direction.worse_sign,
         _short(newest[-1], factor),
@@ -167,7 +168,10 @@ def _series(
         [_change(each, series.metric, factor, numbers) for each in changes],
         int(is_judged),
         _unjudged(series),
-        [[plain(name, limit=_UNIT_LIMIT), _short(bound, factor)] for name, bound in series.category_limits],
+        [
+            [plain(name, limit=TEXT_LIMITS.unit_characters), _short(bound, factor)]
+            for name, bound in series.category_limits
+        ],
     ]
 
 
@@ -201,8 +205,8 @@ def _both_sides(accepted: Acceptance) -> str:
         for one in accepted.changes or ()
         if one.is_better and one.before
     ]
-    gained = f" (better there: {', '.join(better[:_MOST_GAINS])})" if better else ""
-    return plain(f"{accepted.reason}{gained}", limit=SENTENCE_LIMIT)
+    gained = f" (better there: {', '.join(better[: TEXT_LIMITS.dashboard_gains])})" if better else ""
+    return plain(f"{accepted.reason}{gained}", limit=TEXT_LIMITS.sentence_characters)
 
 
 def _short(value: float, factor: float) -> float | None:
@@ -222,7 +226,6 @@ _SUBJECT: Final = "performance"
 _FINE, _WORSE, _UNKNOWN = "#1a7f37", "#b3261e", "#59636e"
 # Character width in 11 px Verdana, the font of badges. textLength makes any other font fit.
 _CHARACTER, _PAD, _HEIGHT = 6.6, 12, 20
-_TAG_LIMIT: Final = 24
 
 
 def badge(standing: ReleaseStanding) -> str:
@@ -246,7 +249,11 @@ def badge(standing: ReleaseStanding) -> str:
 
 def _words(standing: ReleaseStanding) -> tuple[str, str]:
     """Return the performance since the release in a few words, and their colour."""
-    since = f"since {clean(standing.release, limit=_TAG_LIMIT)}" if standing.release else f"in {LATELY_RUNS} runs"
+    since = (
+        f"since {clean(standing.release, limit=TEXT_LIMITS.tag_characters)}"
+        if standing.release
+        else f"in {LATELY_RUNS} runs"
+    )
     if not standing.judged:
         return "too few runs", _UNKNOWN
     if standing.worst is None:

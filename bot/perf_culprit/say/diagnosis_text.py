@@ -19,6 +19,7 @@ from perf_culprit.model.call_tree import (
     SlowCall,
     Window,
 )
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.call_tree_pictures import single_flame_section
 from perf_culprit.say.charts import chart_blocks, labelled_plot, line_chart
 from perf_culprit.say.document import (
@@ -44,11 +45,6 @@ from perf_culprit.say.render_html import html_of, page
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 _BAR_WIDTH: Final = 30
-SHOWN_IMPACTS: Final = 40
-SHOWN_SERVICES: Final = 20
-SHOWN_TREES: Final = 5
-SHOWN_SERIES: Final = 5
-_LINE_LIMIT: Final = 160
 _FAULT_SENTENCES: Final = {
     LineFault.NO_MATCH: "not a method execution by the pattern",
     LineFault.TOO_LONG: "longer than a line may be",
@@ -86,7 +82,7 @@ def diagnosis_page(diagnosis: Diagnosis, *, top: int = 20) -> str:
     return page(Safe(body + flames), title="diagnosis", scripts=["flame.js.j2"])
 
 
-def _reading_nodes(diagnosis: Diagnosis, top: int, *, most_trees: int = SHOWN_TREES) -> Iterator[DocumentNode]:
+def _reading_nodes(diagnosis: Diagnosis, top: int, *, most_trees: int = TEXT_LIMITS.trees) -> Iterator[DocumentNode]:
     reading, unit = diagnosis.reading, diagnosis.unit
     shown = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top] or diagnosis.suspects[:top]
     counts = {
@@ -105,10 +101,12 @@ def _reading_nodes(diagnosis: Diagnosis, top: int, *, most_trees: int = SHOWN_TR
     yield _impacts(shown, title=Safe("Services to test again"))
     if (asked := diagnosis.method) is not None:
         its = [suspect for suspect in diagnosis.suspects if suspect.method == asked.service]
-        yield _impacts(its, title=words("Services that execute {}", Name(asked.service, _LINE_LIMIT)))
+        yield _impacts(
+            its, title=words("Services that execute {}", Name(asked.service, TEXT_LIMITS.diagnosis_line_characters))
+        )
     yield _services(diagnosis.services, unit)
     yield _slowest(diagnosis.services, top)
-    timed = [*diagnosis.services[:SHOWN_SERIES], *([diagnosis.method] if diagnosis.method else [])]
+    timed = [*diagnosis.services[: TEXT_LIMITS.tree_series], *([diagnosis.method] if diagnosis.method else [])]
     for one in timed:
         yield from _series(one, unit)
     trees = sorted(diagnosis.trees, key=lambda tree: -tree.total_ms)
@@ -125,7 +123,9 @@ def _columns(*names: str) -> tuple[Column, ...]:
 
 def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> Table:
     def row(suspect: MethodSuspect) -> TableRow:
-        method = words("{}{}", Name(suspect.method, _LINE_LIMIT), Safe(" (tiny)" if suspect.tiny else ""))
+        method = words(
+            "{}{}", Name(suspect.method, TEXT_LIMITS.diagnosis_line_characters), Safe(" (tiny)" if suspect.tiny else "")
+        )
         times = (_amount(time, unit) for time in (suspect.self_ms, suspect.self_ms_per_execution))
         counts = (Safe(f"{count:,}") for count in (suspect.calls, len(suspect.services)))
         return TableRow((method, Safe(f"{suspect.score:.4f}"), *times, *counts))
@@ -142,13 +142,20 @@ def _impacts(suspects: Sequence[MethodSuspect], *, title: Text) -> Table:
         impact, method = pair
         bar = chart_blocks(impact.self_share, impact.children_share, width=_BAR_WIDTH)
         shares = map(Safe, map(percent, (impact.self_share, impact.children_share)))
-        return TableRow((Name(impact.service, _LINE_LIMIT), BlockText(bar), *shares, Name(method, _LINE_LIMIT)))
+        return TableRow(
+            (
+                Name(impact.service, TEXT_LIMITS.diagnosis_line_characters),
+                BlockText(bar),
+                *shares,
+                Name(method, TEXT_LIMITS.diagnosis_line_characters),
+            )
+        )
 
     bars = Column(name="\u2588 own time, \u2591 what it calls")
     columns = (Column(name="service"), bars, *_columns("own", "calls"), Column(name="suspect"))
     pairs = [(impact, suspect.method) for suspect in suspects for impact in suspect.services]
     pairs.sort(key=lambda pair: -pair[0].self_share)
-    return table(columns, pairs, row, title=title, shown=Shown.TABLE, most=SHOWN_IMPACTS)
+    return table(columns, pairs, row, title=title, shown=Shown.TABLE, most=TEXT_LIMITS.impacts)
 
 
 def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:
@@ -159,7 +166,7 @@ def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:
         )
         return TableRow(
             (
-                Name(statistics.service, _LINE_LIMIT),
+                Name(statistics.service, TEXT_LIMITS.diagnosis_line_characters),
                 Safe(f"{statistics.calls:,}"),
                 *times,
                 Safe(_throughput(statistics)),
@@ -173,7 +180,7 @@ def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:
         row,
         title=Safe("Services"),
         shown=Shown.TABLE,
-        most=SHOWN_SERVICES,
+        most=TEXT_LIMITS.impact_services,
     )
 
 
@@ -191,7 +198,14 @@ def _slowest(services: Sequence[ServiceStatistics], top: int) -> Table:
     def row(pair: tuple[SlowCall, str]) -> TableRow:
         slow, service = pair
         at = "" if slow.time_s is None else f"{datetime.fromtimestamp(slow.time_s, UTC):%H:%M:%S}"
-        return TableRow((Name(service, _LINE_LIMIT), Name(slow.call, 24), _amount(slow.elapsed_ms, "ms"), Safe(at)))
+        return TableRow(
+            (
+                Name(service, TEXT_LIMITS.diagnosis_line_characters),
+                Name(slow.call, 24),
+                _amount(slow.elapsed_ms, "ms"),
+                Safe(at),
+            )
+        )
 
     pairs = [(slow, service.service) for service in services for slow in service.slowest]
     pairs.sort(key=lambda pair: -pair[0].elapsed_ms)
@@ -208,10 +222,17 @@ def _series(statistics: ServiceStatistics, unit: str) -> Iterator[DocumentNode]:
         ("mean time", [window.mean_ms for window in statistics.windows], unit),
         ("calls per second", [window.calls_per_s for window in statistics.windows], ""),
     ):
-        title = words("{}: {} in windows of {}", Name(statistics.service, _LINE_LIMIT), Safe(what), width)
+        title = words(
+            "{}: {} in windows of {}",
+            Name(statistics.service, TEXT_LIMITS.diagnosis_line_characters),
+            Safe(what),
+            width,
+        )
         yield Figure(lines=tuple(map(Safe, labelled_plot(values, (), of))), title=title, on_page=False)
     yield Picture(
-        markdown=Safe(""), html=partial(_charts, statistics, unit), title=Name(statistics.service, _LINE_LIMIT)
+        markdown=Safe(""),
+        html=partial(_charts, statistics, unit),
+        title=Name(statistics.service, TEXT_LIMITS.diagnosis_line_characters),
     )
 
 
@@ -240,12 +261,12 @@ def _tree(tree: CallTree, unit: str, top: int) -> Table:
         node, depth = pair
         share = Safe(percent(node.elapsed_ms / total_ms))
         times = (_amount(time, unit) for time in (node.elapsed_ms, node.self_ms, node.longest_ms))
-        method = words("{}{}", Safe(2 * NO_BREAK * depth), Name(node.method, _LINE_LIMIT))
+        method = words("{}{}", Safe(2 * NO_BREAK * depth), Name(node.method, TEXT_LIMITS.diagnosis_line_characters))
         return TableRow((method, share, *times, Safe(f"{node.calls:,}")))
 
     heads = _columns("of the time", "with callees", "own", "longest", "executions")
     merged = f", {tree.calls:,} calls merged" if tree.calls > 1 else ""
-    title = words("Call tree of {}{}", Name(tree.service, _LINE_LIMIT), Safe(merged))
+    title = words("Call tree of {}{}", Name(tree.service, TEXT_LIMITS.diagnosis_line_characters), Safe(merged))
     made = table((Column(name="method"), *heads), [*zip(tree.nodes, depths, strict=False)], row, title=title)
     return replace(made, total=len(tree.nodes), shown=Shown.TABLE)
 
@@ -255,7 +276,7 @@ def _unused(reading: LogReading) -> Iterator[Text]:
         yield Safe(f"{count_of(count, 'line')}: {_FAULT_SENTENCES[fault]}")
     for example in reading.examples:
         place = Safe(f"line {example.line:,}" if example.line else "seen as")
-        yield words("{}: {}", place, Name(example.text, _LINE_LIMIT))
+        yield words("{}: {}", place, Name(example.text, TEXT_LIMITS.diagnosis_line_characters))
     if count := reading.headless_calls:
         yield Safe(f"{count_of(count, 'call')} without a logged root: in trees, not in statistics")
     if count := reading.rare_paths:
@@ -264,7 +285,7 @@ def _unused(reading: LogReading) -> Iterator[Text]:
     if count := reading.cut_calls:
         yield Safe(f"{count_of(count, 'call')} too long to be held whole: cut in pieces")
     for name in reading.truncated_files:
-        yield words("a file ends too early or is damaged: {}", Name(name, _LINE_LIMIT))
+        yield words("a file ends too early or is damaged: {}", Name(name, TEXT_LIMITS.diagnosis_line_characters))
 
 
 def _amount(number: float, unit: str) -> Text:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final
 
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import Cost
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.document import (
     Bullets,
     CommitLink,
@@ -27,9 +27,6 @@ from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import count_of, lasted
 from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.sections import split
-
-SHOWN_WAITING: Final = 20
-_SHOWN_NAMES: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +66,9 @@ def digest_body(digest: WeeklyDigest, *, repository_url: str) -> str:
 def _nodes(digest: WeeklyDigest, url: str) -> Iterator[DocumentNode]:
     yield from _comparison(digest, url)
     if waiting := list(_waiting(digest, url)):
-        yield Bullets(items=waiting[:SHOWN_WAITING], total=len(waiting), title=Safe("Waits for an answer"))
+        yield Bullets(
+            items=waiting[: TEXT_LIMITS.waiting_findings], total=len(waiting), title=Safe("Waits for an answer")
+        )
     else:
         yield paragraph(Safe("Nothing waits for an answer."))
     yield paragraph(Safe(_minutes(digest)))
@@ -109,8 +108,8 @@ def _waiting(digest: WeeklyDigest, url: str) -> Iterator[Text]:
 def _names(benchmarks: tuple[str, ...]) -> Text:
     if not benchmarks:
         return Safe("of benchmarks that the newest run lacks")
-    more = len(benchmarks) - _SHOWN_NAMES
-    shown = join_texts(", ", map(Name, benchmarks[:_SHOWN_NAMES]))
+    more = len(benchmarks) - TEXT_LIMITS.names
+    shown = join_texts(", ", map(Name, benchmarks[: TEXT_LIMITS.names]))
     return shown if more <= 0 else words("{} and {} more", shown, more)
 
 

@@ -9,7 +9,8 @@ from enum import Enum
 from itertools import compress
 from typing import Final, TypeAlias, TypeVar
 
-from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.say.inert import Safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Name:
     """Foreign text, shown unchanged."""
 
     text: str
-    limit: int = NAME_LIMIT
+    limit: int = TEXT_LIMITS.name_characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Prose:
     """Foreign words, read as a sentence."""
 
     text: str
-    limit: int = SENTENCE_LIMIT
+    limit: int = TEXT_LIMITS.sentence_characters
 
 
 @dataclass(frozen=True, slots=True)

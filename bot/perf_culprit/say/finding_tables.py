@@ -25,6 +25,7 @@ from perf_culprit.model.finding import (
 from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
 from perf_culprit.model.report import BudgetCheck, BudgetState, GroupMean
 from perf_culprit.model.run import MetricKey
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say import numbers
 from perf_culprit.say.certainty_words import PROVEN_WORD, SUSPECTED_WORD, UNDECIDED, VERDICT_WORDS, WOULD_SUSPECT
 from perf_culprit.say.charts import sparkline
@@ -52,7 +53,7 @@ from perf_culprit.say.document import (
     words,
 )
 from perf_culprit.say.headlines import MANIFOLD, comparison, is_better
-from perf_culprit.say.inert import NO_BREAK, SENTENCE_LIMIT, Safe, unbroken
+from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
 from perf_culprit.say.numbers import count_of
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.sections import (
@@ -63,8 +64,6 @@ from perf_culprit.say.sections import (
     left_what,
 )
 
-CATEGORY_LIMIT: Final = 40
-METRIC_LIMIT: Final = 60
 TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,
     Verdict.IMPROVEMENT: Tone.BETTER,
@@ -78,7 +77,7 @@ TONES: Final = {
 
 def metric_name(key: MetricKey, *, with_metric: bool) -> Text:
     name = Name(key.benchmark)
-    return words("{} · {}", name, Prose(key.metric, METRIC_LIMIT)) if with_metric else name
+    return words("{} · {}", name, Prose(key.metric, TEXT_LIMITS.metric_characters)) if with_metric else name
 
 
 def accepted_by(accepted: Accepted | Acceptance, *, repository_url: str | None) -> Text:
@@ -107,7 +106,7 @@ def accepted_document(entries: Sequence[Acceptance]) -> Document:
     def row(entry: Acceptance) -> TableRow:
         name = Name(entry.benchmark) if entry.benchmark else Safe("all that got worse")
         told = gain_words(entry)
-        gained = [*([Prose(told, SENTENCE_LIMIT)] if told else []), *_traded(entry, is_better=True)]
+        gained = [*([Prose(told, TEXT_LIMITS.sentence_characters)] if told else []), *_traded(entry, is_better=True)]
         cost, gain = (join_texts(", ", side) if side else NOTHING for side in (_traded(entry, is_better=False), gained))
         why = _GAIN.sub("", entry.reason).strip() or entry.reason
         return TableRow((name, cost, gain, accepted_by(structs.replace(entry, reason=why), repository_url=None)))
@@ -127,7 +126,7 @@ def _traded(entry: Acceptance, *, is_better: bool) -> list[Text]:
 
 def _traded_name(one: TradedChange, entry: Acceptance) -> Text:
     if one.benchmark == entry.benchmark:
-        return Prose(one.metric, METRIC_LIMIT)
+        return Prose(one.metric, TEXT_LIMITS.metric_characters)
     return metric_name(MetricKey(one.benchmark, one.metric), with_metric=True)
 
 
@@ -260,7 +259,7 @@ def _certainty(finding: Finding) -> Text:
     if (crossed := crossing(finding)) is None:
         return unbroken(f"{tier} {comparison(finding)}")
     is_alone = finding.reason.code is VerdictReason.LEFT_CATEGORY
-    was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
+    was, now = (Emphasis(Prose(category, TEXT_LIMITS.category_characters)) for category in crossed)
     return words("{}, left {} (now {})", Safe(tier if is_alone else f"{tier} {comparison(finding)}"), was, now)
 
 
@@ -312,11 +311,8 @@ _GROUPS: Final = (
 )
 
 
-MOST_MOVED: Final = 20
-
-
 def moved(sections: Sections) -> tuple[Finding, ...]:
-    """Return the rows without a called change that moved most. They fill the table of changes up to MOST_MOVED rows.
+    """Return the rows without a called change that moved most. They fill the table of changes to its usual length.
 
     Rows that are unchanged within the minimum effect stand only in a table that would be empty without them.
     """
@@ -326,7 +322,7 @@ def moved(sections: Sections) -> tuple[Finding, ...]:
     if not (called or others):
         others = [one for one in sections.quiet if one.relative_change]
     others.sort(key=lambda one: (one.verdict is not Verdict.DIFFERS, -_size(one), one.key))
-    return tuple(others[: max(MOST_MOVED - called, 0)])
+    return tuple(others[: max(TEXT_LIMITS.moved_rows - called, 0)])
 
 
 def _size(finding: Finding) -> float:
@@ -348,7 +344,7 @@ def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Te
     metrics = {one.key.metric for one in rows} if sections.several_metrics else set()
     shared: list[Text] = [Name(f"{place}…")] if place else []
     if is_shared := is_short and len(metrics) == 1:
-        shared.append(Prose(rows[0].key.metric, METRIC_LIMIT))
+        shared.append(Prose(rows[0].key.metric, TEXT_LIMITS.metric_characters))
 
     def row(finding: Finding) -> TableRow:
         key = finding.key
@@ -385,7 +381,7 @@ def groups_table(groups: Sequence[GroupMean]) -> Table:
         interval = group.confidence_interval
         bounds = "" if interval is None else f" {numbers.percent_interval(interval.low, interval.high)}"
         of = f"{group.count:,}" if group.count == group.total else f"{group.count:,} of {group.total:,}"
-        name = words("{} · {}", Name(group.name), Prose(group.metric, METRIC_LIMIT))
+        name = words("{} · {}", Name(group.name), Prose(group.metric, TEXT_LIMITS.metric_characters))
         change = words("{}{}", Strong(Safe(numbers.percent(group.change, signed=True))), Safe(bounds))
         return TableRow((name, change, Safe(of)))
 

@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from perf_culprit.errors import visible
 from perf_culprit.model.run import FULL_HASH
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-NAME_LIMIT = 120
-SENTENCE_LIMIT = 300
-# A limit for a line in a log: complete, but not endless.
-LINE_LIMIT = 4_000
 SHORT_HASH = 7
 
 _COLOUR = re.compile(r"(\x1b\[\d+m)")
@@ -77,7 +74,7 @@ def join(separator: str, parts: Iterable[Safe]) -> Safe:
     return Safe(separator.join(values))
 
 
-def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
+def clean(text: str, *, limit: int = TEXT_LIMITS.name_characters) -> str:
     """Return one line without invisible characters, at most `limit` long. It is still active in Markdown.
 
     Long text is cut in the middle, because a method's own name comes last.
@@ -90,7 +87,7 @@ def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
     return text if len(text) <= limit else f"{text[:first]}…{text[len(text) - limit + first + 1 :]}"
 
 
-def plain(text: str, *, limit: int = NAME_LIMIT) -> str:
+def plain(text: str, *, limit: int = TEXT_LIMITS.name_characters) -> str:
     """Return foreign text for a terminal or log line, where `##[` anywhere is a command to GitHub's runner."""
     return clean(text, limit=limit).replace("##[", "## [")
 
@@ -105,7 +102,7 @@ def terminal_lines(text: str, *, colour: bool) -> str:
     return "\n".join(_plain_line(line, _COLOUR if colour else _NOTHING) for line in text.split("\n"))
 
 
-def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
+def code(text: str, *, limit: int = TEXT_LIMITS.name_characters) -> Safe:
     """Return a code span that shows `text` and nothing else."""
     text = clean(text, limit=limit)
     longest_run = max((len(run) for run in re.findall(r"`+", text)), default=0)
@@ -114,7 +111,7 @@ def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
     return Safe(f"{fence}{padding}{text}{padding}{fence}")
 
 
-def prose(text: str, *, limit: int = SENTENCE_LIMIT) -> Safe:
+def prose(text: str, *, limit: int = TEXT_LIMITS.sentence_characters) -> Safe:
     """Return plain words and numbers unchanged, and other words as code spans, with punctuation outside."""
     parts: list[Safe] = []
     odd: list[str] = []
@@ -170,7 +167,7 @@ def marker(comment: str) -> Safe:
 
 def _cut(line: str) -> str:
     line = line.rstrip()
-    return line if len(line) <= LINE_LIMIT else clean(line, limit=LINE_LIMIT)
+    return line if len(line) <= TEXT_LIMITS.line_characters else clean(line, limit=TEXT_LIMITS.line_characters)
 
 
 def _plain_line(line: str, kept: re.Pattern[str]) -> str:

@@ -9,6 +9,7 @@ from perf_culprit.model.dispatch import AlarmedMetric, CheckAnswer
 from perf_culprit.model.finding import Acceptance, Accepted, Finding
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Cost
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.bisection_answer import answer_headline, bisection_nodes
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.document import (
@@ -28,17 +29,12 @@ from perf_culprit.say.document import (
     table,
     words,
 )
-from perf_culprit.say.finding_tables import METRIC_LIMIT, accepted_by, changed_cells, changed_columns, metric_name
+from perf_culprit.say.finding_tables import accepted_by, changed_cells, changed_columns, metric_name
 from perf_culprit.say.headlines import took
 from perf_culprit.say.inert import Safe, clean
 from perf_culprit.say.numbers import amount, count_of, percent, quantities
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.render_markdown import markdown, markdown_text
-
-SHOWN_COMMITS: Final = 20
-SHOWN_BENCHMARKS: Final = 100
-SUBJECT_LIMIT: Final = 100
-TITLE_NAME_LIMIT: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +61,7 @@ class IssueOptions:
 
 def issue_title(findings: Sequence[Finding]) -> str:
     """Return the title with a cleaned name, although titles show no Markdown and notify no one."""
-    name = clean(findings[0].key.benchmark, limit=TITLE_NAME_LIMIT)
+    name = clean(findings[0].key.benchmark, limit=TEXT_LIMITS.title_name_characters)
     changes = [change for finding in findings if (change := finding.relative_change) is not None]
     size = f" by {percent(max(map(abs, changes)))}" if changes else ""
     return f"Performance regression: {name}{size}"
@@ -76,7 +72,8 @@ def joint_title(count: int) -> str:
 
 
 def reference_title(count: int, reference: str) -> str:
-    return f"Slower or larger than {clean(reference, limit=TITLE_NAME_LIMIT)}: {count_of(count, 'benchmark')}"
+    name = clean(reference, limit=TEXT_LIMITS.title_name_characters)
+    return f"Slower or larger than {name}: {count_of(count, 'benchmark')}"
 
 
 def reference_body(
@@ -101,7 +98,7 @@ def reference_body(
 def uncompared_line(release: str) -> str:
     """Return a line for the log and the job summary: a release that cannot be compared with the one before."""
     why = "is not compared: no run of its commit is stored, or no earlier release has a tag"
-    return markdown(words("{} {}", Name(release, TITLE_NAME_LIMIT), Safe(why)))
+    return markdown(words("{} {}", Name(release, TEXT_LIMITS.title_name_characters), Safe(why)))
 
 
 def issue_body(findings: Sequence[Finding], *, commits: SuspectRange, options: IssueOptions) -> str:
@@ -110,11 +107,11 @@ def issue_body(findings: Sequence[Finding], *, commits: SuspectRange, options: I
     where = CommitLink(commits.bad, options.repository_url)
 
     def row(finding: Finding) -> TableRow:
-        return TableRow(changed_cells(Prose(finding.key.metric, METRIC_LIMIT), finding))
+        return TableRow(changed_cells(Prose(finding.key.metric, TEXT_LIMITS.metric_characters), finding))
 
     return _body(
         words("{} got worse on the default branch at {}.", Name(name), where),
-        table(changed_columns(Column(name="metric")), findings[:SHOWN_BENCHMARKS], row),
+        table(changed_columns(Column(name="metric")), findings[: TEXT_LIMITS.issue_benchmarks], row),
         name=name,
         commits=commits,
         options=options,
@@ -141,9 +138,9 @@ def _many(findings: Sequence[Sequence[Finding]]) -> Table:
     def row(finding: Finding) -> TableRow:
         return TableRow(changed_cells(metric_name(finding.key, with_metric=True), finding))
 
-    shown = [finding for group in findings[:SHOWN_BENCHMARKS] for finding in group[:3]]
+    shown = [finding for group in findings[: TEXT_LIMITS.issue_benchmarks] for finding in group[:3]]
     rows = table(changed_columns(Column(name="benchmark")), shown, row)
-    return replace(rows, total=len(shown) + max(0, len(findings) - SHOWN_BENCHMARKS))
+    return replace(rows, total=len(shown) + max(0, len(findings) - TEXT_LIMITS.issue_benchmarks))
 
 
 def recovered_note(name: str | None, *, at: str, repository_url: str | None) -> str:
@@ -183,10 +180,10 @@ def _commits(commits: SuspectRange, options: IssueOptions) -> Iterator[DocumentN
         return
     yield paragraph(words("{}. Since then:", good))
     items = [
-        words("{} {}", CommitLink(name, options.repository_url), Name(subject, SUBJECT_LIMIT))
+        words("{} {}", CommitLink(name, options.repository_url), Name(subject, TEXT_LIMITS.issue_subject_characters))
         for name, subject in commits.subjects
     ]
-    yield Bullets(items=items[:SHOWN_COMMITS], total=len(items))
+    yield Bullets(items=items[: TEXT_LIMITS.issue_commits], total=len(items))
 
 
 def _commands(name: str, commits: SuspectRange) -> DocumentNode:
@@ -212,8 +209,6 @@ def _quoted(name: str) -> str | None:
     return f'"{name}"' if name.isprintable() and not set(name) & set('"\\`') else None
 
 
-SHOWN_METRICS: Final = 50
-SHOWN_COMMANDS: Final = 5
 CHECK_ANSWERS: Final = {
     CheckAnswer.OVER: "the regression is over",
     CheckAnswer.STILL_THERE: "the regression is still there, though nine runs in a row looked well",
@@ -232,7 +227,7 @@ class Cause:
 def cause_title(cause: Cause) -> str:
     """Name the benchmark if it is the only one, else give the number of benchmarks."""
     names = _names(cause)
-    what = clean(names[0], limit=TITLE_NAME_LIMIT) if len(names) == 1 else f"{len(names):,} benchmarks"
+    what = clean(names[0], limit=TEXT_LIMITS.title_name_characters) if len(names) == 1 else f"{len(names):,} benchmarks"
     size = max(map(_change, cause.metrics), key=abs)
     most = "up to " if len(cause.metrics) > 1 else ""
     where = "" if cause.culprit is None else f" since {cause.culprit.commit[:7]}"
@@ -292,7 +287,7 @@ def checked_line(report: BisectionReport, *, url: str, answer: CheckAnswer, cost
 
 def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list[DocumentNode]:
     facts: list[DocumentNode] = [paragraph(_summary(cause, report, options)), _table(cause)]
-    if lines := accept_lines(_names(cause)[:SHOWN_COMMANDS]):
+    if lines := accept_lines(_names(cause)[: TEXT_LIMITS.issue_commands]):
         facts.append(Figure(title=Safe("Fix it, revert it, or accept the new baseline:"), lines=tuple(lines)))
     return [*facts, *bisection_nodes(report)]
 
@@ -303,7 +298,9 @@ def _summary(cause: Cause, report: BisectionReport, options: IssueOptions) -> Te
         return words("{}, and the search could not name one commit.", worse)
     subject = report.subjects.get(cause.culprit.commit)
     named = words("{} by {}", worse, CommitLink(cause.culprit.commit, options.repository_url))
-    return words("{} {}.", named, Name(subject, SUBJECT_LIMIT)) if subject else words("{}.", named)
+    return (
+        words("{} {}.", named, Name(subject, TEXT_LIMITS.issue_subject_characters)) if subject else words("{}.", named)
+    )
 
 
 _CAUSE: Final = (
@@ -319,9 +316,11 @@ def _table(cause: Cause) -> Table:
     def row(metric: AlarmedMetric) -> TableRow:
         sides = map(amount, quantities((metric.before, metric.after), metric.metric.unit))
         change = Strong(Safe(percent(_change(metric), signed=True)))
-        return TableRow((Name(metric.key.benchmark), Prose(metric.key.metric, METRIC_LIMIT), *sides, change))
+        return TableRow(
+            (Name(metric.key.benchmark), Prose(metric.key.metric, TEXT_LIMITS.metric_characters), *sides, change)
+        )
 
-    return table(_CAUSE, cause.metrics, row, most=SHOWN_METRICS)
+    return table(_CAUSE, cause.metrics, row, most=TEXT_LIMITS.issue_metrics)
 
 
 def _change(metric: AlarmedMetric) -> float:

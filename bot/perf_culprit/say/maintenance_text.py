@@ -18,7 +18,8 @@ from perf_culprit.model.maintenance import (
     Symptom,
 )
 from perf_culprit.model.run import FileRead
-from perf_culprit.say.inert import SENTENCE_LIMIT, plain
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.say.inert import plain
 from perf_culprit.say.numbers import count_of, percent, quantities
 from perf_culprit.say.render_terminal import columns
 
@@ -85,7 +86,7 @@ def _words(seen: Observation) -> str:
     if seen.symptom is Symptom.PERMISSION:
         return _permission_words(seen)
     form = f"event: {ROLES[seen.kind]}" if seen.symptom is Symptom.ROLE else WORDS[seen.symptom]
-    facts = {name: plain(str(value), limit=SENTENCE_LIMIT) for name, value in seen.facts.items()}
+    facts = {name: plain(str(value), limit=TEXT_LIMITS.sentence_characters) for name, value in seen.facts.items()}
     return form.format(**facts)
 
 
@@ -100,16 +101,17 @@ def _permission_words(seen: Observation) -> str:
     )
 
 
-MAX_NOTES = 8
-
-
 def collected_text(reads: Sequence[FileRead]) -> str:
     """Return a line per format, then what was left out."""
     by_format = sorted(reads, key=attrgetter("format"))
     lines = [_line(name, list(files)) for name, files in groupby(by_format, key=attrgetter("format"))]
     notes = list(dict.fromkeys(note for read in reads for note in read.notes))
-    more = [f"  and {count_of(len(notes) - MAX_NOTES, 'more note')}"] if len(notes) > MAX_NOTES else []
-    return "\n".join([*lines, *(f"  note: {note}" for note in notes[:MAX_NOTES]), *more])
+    more = (
+        [f"  and {count_of(len(notes) - TEXT_LIMITS.maintenance_notes, 'more note')}"]
+        if len(notes) > TEXT_LIMITS.maintenance_notes
+        else []
+    )
+    return "\n".join([*lines, *(f"  note: {note}" for note in notes[: TEXT_LIMITS.maintenance_notes]), *more])
 
 
 def derived_text(metrics: Sequence[str]) -> str:
@@ -136,16 +138,13 @@ def _line(name: str, files: Sequence[FileRead]) -> str:
     return f"{name}: {', '.join(parts) or 'nothing'}{where}"
 
 
-SHOWN_SUITES = 10
-
-
 def imported_text(imported: Imported) -> str:
     """Return one line, then the limits on using the runs, each with its consequence."""
     verb = "imported" if imported.stored else "would import"
     new = imported.runs - imported.already_stored - imported.dropped
     share = f"{new:,} of " if new < imported.runs else ""
     what = f"{share}{count_of(imported.runs, 'run')} of {count_of(imported.commits, 'commit')}{_dates(imported)}"
-    named = list_names([plain(suite, limit=40) for suite in imported.suites], most=SHOWN_SUITES)
+    named = list_names([plain(suite, limit=40) for suite in imported.suites], most=TEXT_LIMITS.maintenance_suites)
     doubt = "" if imported.on_line else "; is --repo the repository of these results?"
     lines = [
         f"{verb} {what} into {'suite' if len(imported.suites) == 1 else 'suites'} {named}",
@@ -169,9 +168,6 @@ def _dates(imported: Imported) -> str:
     if imported.first is None or imported.last is None:
         return ""
     return f" ({imported.first:%Y-%m-%d} to {imported.last:%Y-%m-%d})"
-
-
-SHOWN_MONTHS: Final = 24
 
 
 def history_size_text(size: HistorySize) -> str:
@@ -202,12 +198,12 @@ def history_size_text(size: HistorySize) -> str:
             f"{month.executions:,}" if month.searches else "",
             f"{math.ceil(month.runner_seconds / 60):,}" if month.searches else "",
         )
-        for month in size.months[-SHOWN_MONTHS:]
+        for month in size.months[-TEXT_LIMITS.maintenance_months :]
     ]
     lines += [*columns([("suite", "runs", "uncompacted", "first", "last"), *suites], right=range(1, 5)), ""]
     heads = ("month", "runs", "packed", "searches", "executions", "runner minutes")
     lines += columns([heads, *months], right=range(1, 6))
-    if older := size.months[:-SHOWN_MONTHS]:
+    if older := size.months[: -TEXT_LIMITS.maintenance_months]:
         lines.append(
             f"and {count_of(len(older), 'older month')} with {count_of(sum(month.runs for month in older), 'run')}"
         )

@@ -5,8 +5,8 @@ A percent sign follows without a space, every other unit after a space.
 
 import math
 from dataclasses import dataclass
-from typing import Final
 
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.model.unit_sizes import BYTES, SECONDS, is_size, seconds_in, without_suffix
 from perf_culprit.say.document import Prose, Text, words
 from perf_culprit.say.inert import NO_BREAK, Safe, plain, unbroken
@@ -172,10 +172,7 @@ def _scale(unit: str) -> _Scale | None:
     return None
 
 
-UNIT_LIMIT: Final = 20
-
-
-def amount_text(quantity: Quantity, *, limit: int = UNIT_LIMIT) -> str:
+def amount_text(quantity: Quantity, *, limit: int = TEXT_LIMITS.shown_unit_characters) -> str:
     """Return the amount for a terminal. The tool's own unit is cut after `limit` characters."""
     if not quantity.unit.strip():
         return quantity.number
@@ -189,7 +186,7 @@ def amount(quantity: Quantity) -> Text:
         return Safe(quantity.number)
     if quantity.unit == "%":
         return Safe(f"{quantity.number}%")
-    unit = unbroken(quantity.unit) if quantity.is_own else Prose(quantity.unit, UNIT_LIMIT)
+    unit = unbroken(quantity.unit) if quantity.is_own else Prose(quantity.unit, TEXT_LIMITS.shown_unit_characters)
     return words("{}{}{}", Safe(quantity.number), Safe(NO_BREAK), unit)
 
 

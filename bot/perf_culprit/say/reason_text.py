@@ -14,14 +14,13 @@ from typing import Final
 
 from perf_culprit.model.reason import Argument, Reason
 from perf_culprit.model.run import PACKAGE_SEPARATOR, is_package
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.document import Name, Prose, Text, as_spans, join_texts
 from perf_culprit.say.inert import Safe, clean
 from perf_culprit.say.numbers import count_of, percent, percent_digits, significant
 from perf_culprit.say.phrases import SENTENCES
 
 _BRACKETS: Final = re.compile(r"\[([^\]]*\{[^\]]*)\]")
-# The most names of a list that are shown.
-SHOWN_NAMES: Final = 10
 
 
 def sentence(reason: Reason) -> str:
@@ -66,8 +65,8 @@ def _shown(value: Argument, how: str) -> Text | None:
     if isinstance(value, tuple):
         if how not in {"", "and"} or not value:
             return None
-        more = len(value) - SHOWN_NAMES
-        names: list[Text] = [Name(name) for name in value[:SHOWN_NAMES]]
+        more = len(value) - TEXT_LIMITS.reason_names
+        names: list[Text] = [Name(name) for name in value[: TEXT_LIMITS.reason_names]]
         return join_texts(" and " if how == "and" else ", ", [*names, *([Safe(f"{more:,} more")] if more > 0 else [])])
     return Safe(_number(value, how)) if _fits(value, how) else None
 

@@ -5,6 +5,7 @@ from html import escape
 from typing import Any, Final
 
 from perf_culprit.model.run import FULL_HASH
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.document import (
     Address,
     BlockText,
@@ -32,9 +33,6 @@ from perf_culprit.say.document import (
     as_spans,
 )
 from perf_culprit.say.inert import SHORT_HASH, Safe, clean, fill, inline, is_address
-
-# More rows of a table are no help, because a report's page lists all findings below.
-MOST_ROWS: Final = 300
 
 
 def html(text: Text) -> Safe:
@@ -100,10 +98,10 @@ def _part(part: DocumentPart, more_at: Text | None) -> str:
         case Picture():
             return f"{_title(part.title)}{part.html()}" if part.html else ""
         case Table():
-            columns, rows = part.for_page(MOST_ROWS)
+            columns, rows = part.for_page(TEXT_LIMITS.page_rows)
             return f"{_title(part.title)}{_table(columns, rows)}{_more(part.total - len(rows), more_at)}"
         case Bullets():
-            items = part.items[:MOST_ROWS]
+            items = part.items[: TEXT_LIMITS.page_rows]
             listed = "".join(f"<li>{html(item)}</li>" for item in items)
             return f"{_title(part.title)}<ul>{listed}</ul>{_more(part.total - len(items), more_at)}"
 

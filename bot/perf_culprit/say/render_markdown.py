@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say import inert
 from perf_culprit.say.document import (
     Address,
@@ -32,9 +33,6 @@ from perf_culprit.say.document import (
     as_spans,
 )
 from perf_culprit.say.inert import Safe, fill, join, own, row
-
-# More rows than these are not read, and no medium shows them.
-MOST_ROWS: Final = 5_000
 
 
 def markdown(text: Text) -> Safe:
@@ -93,7 +91,7 @@ class Page:
     sections: tuple[_Section, ...]
     more_at: Safe
 
-    def text(self, *, visible: int = MOST_ROWS, folded: int = MOST_ROWS) -> str:
+    def text(self, *, visible: int = TEXT_LIMITS.table_rows, folded: int = TEXT_LIMITS.table_rows) -> str:
         sections = [
             section.shown(visible if section.summary is None else folded, self.more_at) for section in self.sections
         ]
@@ -123,7 +121,7 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def page_of(document: Document, *, most_rows: int = MOST_ROWS) -> Page:
+def page_of(document: Document, *, most_rows: int = TEXT_LIMITS.table_rows) -> Page:
     """Build a page with at most `most_rows` rows of each table. The counts are always those of the whole table."""
     sections = [_section(node, most_rows) for node in document.nodes]
     if document.marker:

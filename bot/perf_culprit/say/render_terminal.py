@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.document import (
     NOTHING,
     Address,
@@ -35,14 +36,13 @@ from perf_culprit.say.document import (
     as_spans,
     join_texts,
 )
-from perf_culprit.say.inert import NAME_LIMIT, NO_BREAK, SENTENCE_LIMIT, SHORT_HASH, Safe, plain, terminal_lines
+from perf_culprit.say.inert import NO_BREAK, SHORT_HASH, Safe, plain, terminal_lines
 
 # The mark before a name, because a line that starts with a name could be a command to GitHub's runner.
 MARK: Final = "• "
 INDENT: Final = " " * len(MARK)
 RESET: Final = "\x1b[0m"
 BOLD: Final = "\x1b[1m"
-LONGEST_NAME: Final = 300
 LISTED_ROWS: Final = 20
 # The width of a text for a log, where no row is cut.
 WIDE: Final = 10_000
@@ -55,7 +55,9 @@ def terminal(text: Text, *, colour: bool = False) -> str:
 _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
     Safe: lambda span, _: span.replace(NO_BREAK, " "),
     # There is room for most names.
-    Name: lambda span, _: plain(span.text, limit=LONGEST_NAME if span.limit == NAME_LIMIT else span.limit),
+    Name: lambda span, _: plain(
+        span.text, limit=TEXT_LIMITS.page_name_characters if span.limit == TEXT_LIMITS.name_characters else span.limit
+    ),
     Prose: lambda span, _: plain(span.text, limit=span.limit),
     CommitLink: lambda span, _: plain(span.name)[:SHORT_HASH],
     Hyperlink: lambda span, _: terminal(span.text),
@@ -63,7 +65,7 @@ _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
     Emphasis: lambda span, _: terminal(span.text),
     BlockText: lambda span, _: span.text,
     Sign: lambda span, _: span.terminal,
-    Address: lambda span, _: plain(span.url, limit=SENTENCE_LIMIT),
+    Address: lambda span, _: plain(span.url, limit=TEXT_LIMITS.sentence_characters),
     Toned: lambda span, colour: toned(terminal(span.text), span.tone, colour=colour, bold=True),
 }
 

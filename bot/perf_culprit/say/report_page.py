@@ -11,6 +11,7 @@ from perf_culprit.model.finding import PROVEN, Finding, ViolatedRule
 from perf_culprit.model.report import Report, TreeComparison
 from perf_culprit.model.run import MetricKey, TimeSeries
 from perf_culprit.model.series import ChangePoint
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.call_tree_pictures import flame_section
 from perf_culprit.say.call_tree_words import tree_headline
 from perf_culprit.say.certainty_words import VERDICT_WORDS
@@ -19,7 +20,7 @@ from perf_culprit.say.departures import time_line
 from perf_culprit.say.document import Fold, Picture
 from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison
-from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, clean, fill, inline_data, plain, repository_name
+from perf_culprit.say.inert import Safe, clean, fill, inline_data, plain, repository_name
 from perf_culprit.say.numbers import count_of, percent, shown_unit, significant
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_html import html_of, page
@@ -64,9 +65,7 @@ def flame_page(comparison: TreeComparison) -> str:
 
 # Every finding as data of a page's script, which lists, searches and draws them: names are never markup.
 
-_NAME_LIMIT: Final = 300
 _NOT_NORMAL: Final = 0.05  # p-values below it
-_UNIT_LIMIT: Final = 24
 
 
 def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]]) -> Safe:
@@ -84,12 +83,12 @@ def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> l
     """[name, verdict, in words, before, after, change, its interval, certainty or reason, drawing]."""
     key, changed = finding.key, finding.verdict in PROVEN
     return [
-        plain(key.full_name if with_metric else key.benchmark, limit=_NAME_LIMIT),
+        plain(key.full_name if with_metric else key.benchmark, limit=TEXT_LIMITS.page_name_characters),
         VERDICT_WORDS[finding.verdict],
         comparison(finding) if changed else VERDICT_WORDS[finding.verdict],
         *map(terminal, before_and_after(finding)),
         *change_text(finding),
-        certainty_text(finding) if changed else plain(sentence(finding.reason), limit=SENTENCE_LIMIT),
+        certainty_text(finding) if changed else plain(sentence(finding.reason), limit=TEXT_LIMITS.sentence_characters),
         _drawn(finding, steps),
     ]
 
@@ -100,14 +99,17 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
     if not (any(sides) or finding.series or rules):
         return None
     factor, unit = shown_unit((*sides[0], *sides[1], *finding.series), finding.metric.unit)
-    drawn: dict[str, Any] = {"unit": plain(unit, limit=_UNIT_LIMIT) if unit else ""}
+    drawn: dict[str, Any] = {"unit": plain(unit, limit=TEXT_LIMITS.unit_characters) if unit else ""}
     if any(sides):
         drawn["samples"] = [_short(side, factor) for side in sides]
         drawn["shapes"] = "" if finding.chart.time_series else _shapes(finding)
     if finding.series:
         drawn["series"] = _short(finding.series, factor)
         if finding.category and finding.category_limit is not None:
-            drawn["category"] = [plain(finding.category, limit=_UNIT_LIMIT), *_short((finding.category_limit,), factor)]
+            drawn["category"] = [
+                plain(finding.category, limit=TEXT_LIMITS.unit_characters),
+                *_short((finding.category_limit,), factor),
+            ]
         drawn["steps"] = [[step.index, *_short((step.before, step.after), factor)] for step in steps]
     if finding.chart.time_series is not None:
         drawn["time"] = _time(finding.chart.time_series, factor, limits="control limits" if rules is None else "levels")

@@ -3,15 +3,15 @@
 import math
 import re
 from dataclasses import dataclass
-from typing import Final
 
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import Run
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.call_tree_words import before_to_after, calls, suspect_certainty, suspect_change, why
-from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
+from perf_culprit.say.inert import clean
 from perf_culprit.say.sections import split
 
 
@@ -66,11 +66,6 @@ def _percent(fraction: float | None) -> str:
     return "" if fraction is None or not math.isfinite(fraction) else f"{fraction * 100:.2f}"
 
 
-# More annotations are no help. This number also fits into one request.
-MOST_REMARKS: Final = 20
-_LONGEST_PATH: Final = 500
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LineRemark:
     """Plain text, in which GitHub formats nothing. `path` is relative to the repository."""
@@ -100,14 +95,19 @@ def line_remarks(report: Report) -> tuple[LineRemark, ...]:
             LineRemark(
                 path=code.file,
                 line=code.first_line,
-                title=f"Slower: {clean(suspect.method, limit=NAME_LIMIT)}",
-                message=clean(text, limit=2 * SENTENCE_LIMIT),
+                title=f"Slower: {clean(suspect.method, limit=TEXT_LIMITS.name_characters)}",
+                message=clean(text, limit=2 * TEXT_LIMITS.sentence_characters),
             ),
         )
-    return tuple(made.values())[:MOST_REMARKS]
+    return tuple(made.values())[: TEXT_LIMITS.remarks]
 
 
 def _is_inside(path: str) -> bool:
     """Whether the path is inside the repository. It may come from a stranger's file."""
     parts = path.split("/")
-    return path.isprintable() and len(path) <= _LONGEST_PATH and not path.startswith("/") and ".." not in parts
+    return (
+        path.isprintable()
+        and len(path) <= TEXT_LIMITS.path_characters
+        and not path.startswith("/")
+        and ".." not in parts
+    )

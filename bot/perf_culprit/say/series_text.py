@@ -22,6 +22,7 @@ from perf_culprit.model.series import (
     SeriesTable,
 )
 from perf_culprit.model.series import Row as Metric
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.charts import interval_chart, labelled_plot
 from perf_culprit.say.document import (
     Bullets,
@@ -60,8 +61,6 @@ from perf_culprit.say.render_terminal import WIDE, columns, render_terminal
 
 _FORMAT: Final = "perf-culprit-changes"
 _VERSION: Final = 1
-SERIES_NAME_LIMIT: Final = 80
-_LABEL_LIMIT: Final = 24
 _LISTED: Final = 200
 FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
 _T = TypeVar("_T", ChangePoint, SeriesAlarm)
@@ -121,7 +120,7 @@ def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
     """Render a block per series, changed ones first. A single unchanged one is drawn too. Rows count from 0."""
     told_first = sorted(judged, key=lambda changes: not (changes.changes or changes.alarms))
-    label = None if table.label_name is None else plain(table.label_name, limit=_LABEL_LIMIT)
+    label = None if table.label_name is None else plain(table.label_name, limit=TEXT_LIMITS.tag_characters)
     nodes = [node for entry in told_first for node in _series_nodes(entry, label, alone=len(judged) == 1)]
     notes = [*map(worded, table.notes)]
     return _shown([*nodes, *([Bullets(items=notes, total=len(notes), title=Safe("Notes"))] if notes else [])])
@@ -132,7 +131,7 @@ def _shown(nodes: Sequence[DocumentNode]) -> str:
 
 
 def _series_nodes(changes: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[DocumentNode]:
-    series, name = changes.series, Name(changes.series.name, SERIES_NAME_LIMIT)
+    series, name = changes.series, Name(changes.series.name, TEXT_LIMITS.series_name_characters)
     missing = sum(map(math.isnan, series.values))
     below = [words("  {}", worded(note)) for note in series.notes]
     if changes.values_lacking:
@@ -190,7 +189,7 @@ def _table(label: str | None, names: Sequence[str], rows: Sequence[_T], cells: C
 
     def row(one: _T) -> TableRow:
         short = one.label[:SHOWN_HASH] if FULL_HASH.fullmatch(one.label) else one.label
-        labelled: tuple[Text, ...] = (Name(short, _LABEL_LIMIT) if short else Safe(""),) if label else ()
+        labelled: tuple[Text, ...] = (Name(short, TEXT_LIMITS.tag_characters) if short else Safe(""),) if label else ()
         return TableRow((Safe(one.index), *labelled, *cells(one)))
 
     shown = tuple(Column(name=name, right=name in FIGURES) for name in ("row", label, *names) if name)
@@ -212,10 +211,6 @@ def _percent(relative_change: float | None) -> str:
     return "from 0" if relative_change is None else percent(relative_change, signed=True)
 
 
-RELEASE_NAME_LIMIT: Final = 60
-VERSION_LIMIT: Final = 24
-# The most versions whose cells have room for a number each.
-MOST_WIDE: Final = 12
 LEGEND: Final = (
     Safe("\u25b2 worse, \u25bc better, \u25cf differs but the intervals overlap, \u00b7 no difference,"),
     Safe("  blank: not measured. Each version against the one before it."),
@@ -224,7 +219,6 @@ LEGEND: Final = (
 SHADES: Final = {"regression": "matrix-worse", "improvement": "matrix-better"}
 # A mark grows with the gap between the intervals, as a share of the earlier median, in these steps.
 GAPS: Final = (0.05, 0.2, 0.5, 1.0)
-MOST_CURVES: Final = 60
 SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u25cf", Outcome.OVERLAP: "\u00b7"}
 
 
@@ -264,8 +258,11 @@ def _grid(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Iterator[Safe]:
     """Draw the versions in which something changed."""
     changed = {cell.version for row in rows for cell in row.cells if _moved(cell)}
     versions = [version for version in matrix.versions if version in changed]
-    header = ["", *(plain(version, limit=VERSION_LIMIT) for version in versions)]
-    body = [[plain(_name(row), limit=RELEASE_NAME_LIMIT), *_symbols(row, versions)] for row in rows[:_LISTED]]
+    header = ["", *(plain(version, limit=TEXT_LIMITS.tag_characters) for version in versions)]
+    body = [
+        [plain(_name(row), limit=TEXT_LIMITS.release_name_characters), *_symbols(row, versions)]
+        for row in rows[:_LISTED]
+    ]
     yield from map(Safe, columns([header, *body]))
     if len(rows) > _LISTED:
         yield Safe(f"and {len(rows) - _LISTED:,} more rows: see --json")
@@ -273,12 +270,15 @@ def _grid(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Iterator[Safe]:
 
 def _frame(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
     """Return HTML with every version. If there are many versions, the numbers are in the cells' titles."""
-    heads = (f'<th scope="col"><span>{html(Prose(version, VERSION_LIMIT))}</span></th>' for version in matrix.versions)
+    heads = (
+        f'<th scope="col"><span>{html(Prose(version, TEXT_LIMITS.tag_characters))}</span></th>'
+        for version in matrix.versions
+    )
     lines = [f"<tr><td></td>{''.join(heads)}</tr>"]
     for row in rows:
-        name = html(Prose(_name(row), RELEASE_NAME_LIMIT))
+        name = html(Prose(_name(row), TEXT_LIMITS.release_name_characters))
         lines.append(f'<tr><th scope="row">{name}</th>{"".join(_shaded(row, matrix.versions))}</tr>')
-    kind = "matrix matrix-narrow" if len(matrix.versions) > MOST_WIDE else "matrix"
+    kind = "matrix matrix-narrow" if len(matrix.versions) > TEXT_LIMITS.wide_versions else "matrix"
     frame = '<div class="matrix-frame" tabindex="0" role="region" aria-label="Deviation matrix">'
     return Safe("\n".join([frame, f'<table class="{kind}">', *lines, "</table></div>"]))
 
@@ -287,8 +287,8 @@ def _shaded(row: Metric, versions: Sequence[str]) -> Iterator[str]:
     shades = {cell.version: f' class="{SHADES[cell.verdict]} {_size(cell)}"' for cell in row.cells if _moved(cell)}
     for version, symbol in zip(versions, _symbols(row, versions), strict=True):
         shown, _, change = symbol.partition(" ")
-        if change and len(versions) > MOST_WIDE:
-            shown = f'<abbr title="{change} in {html(Prose(version, VERSION_LIMIT))}">{shown}</abbr>'
+        if change and len(versions) > TEXT_LIMITS.wide_versions:
+            shown = f'<abbr title="{change} in {html(Prose(version, TEXT_LIMITS.tag_characters))}">{shown}</abbr>'
         else:
             shown = symbol
         yield f"<td{shades.get(version, '')}>{shown}</td>"
@@ -300,7 +300,7 @@ def _size(cell: Cell) -> str:
 
 def _curves(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
     """Draw metrics whose median or mean changed over the versions, or the first metrics if none did."""
-    drawn = (_curve(row, matrix.versions) for row in (rows or matrix.rows)[:MOST_CURVES] if row.levels)
+    drawn = (_curve(row, matrix.versions) for row in (rows or matrix.rows)[: TEXT_LIMITS.curves] if row.levels)
     return Safe("\n".join(['<div class="charts">', *drawn, "</div>"]))
 
 
@@ -350,12 +350,17 @@ def _other_means(rows: Sequence[Metric]) -> Iterator[Text]:
             if cell.mean_verdict != cell.verdict:
                 says = Safe(f"{called[cell.mean_verdict]} by the means, {called[cell.verdict]} by the medians")
                 yield words(
-                    "{} in {}: {}", Name(_name(row), RELEASE_NAME_LIMIT), Name(cell.version, VERSION_LIMIT), says
+                    "{} in {}: {}",
+                    Name(_name(row), TEXT_LIMITS.release_name_characters),
+                    Name(cell.version, TEXT_LIMITS.tag_characters),
+                    says,
                 )
 
 
 def _transient_regressions(rows: Sequence[Metric]) -> Iterator[Text]:
     for row in rows:
         for regression in row.transient_regressions:
-            ends = (Name(version, VERSION_LIMIT) for version in (regression.start, regression.end))
-            yield words("{} got worse in {} and was back in {}", Name(_name(row), RELEASE_NAME_LIMIT), *ends)
+            ends = (Name(version, TEXT_LIMITS.tag_characters) for version in (regression.start, regression.end))
+            yield words(
+                "{} got worse in {} and was back in {}", Name(_name(row), TEXT_LIMITS.release_name_characters), *ends
+            )

@@ -8,10 +8,9 @@ import msgspec
 
 from perf_culprit.model.json_files import encode
 from perf_culprit.model.notification import Notification
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.inert import clean
 from perf_culprit.say.numbers import count_of
-
-TITLE_LIMIT: Final = 200
 
 
 def message(notification: Notification, form: str) -> bytes:
@@ -25,7 +24,9 @@ def _heading(notification: Notification) -> str:
 
 
 def _titles(notification: Notification) -> list[tuple[str, str]]:
-    titles = [(clean(issue.title, limit=TITLE_LIMIT), issue.url) for issue in notification.issues]
+    titles = [
+        (clean(issue.title, limit=TEXT_LIMITS.issue_title_characters), issue.url) for issue in notification.issues
+    ]
     if notification.omitted and notification.run_url:
         titles.append((f"and {notification.omitted:,} more, in the log of the job", notification.run_url))
     return titles

@@ -26,7 +26,8 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Doubt, Reason, SearchReason, because, remark
 from perf_culprit.model.report import ChangeCause, SuspectReason
 from perf_culprit.model.run import MetricKey
-from perf_culprit.say.bisection_answer import MOST_ROWS, bisection_markdown, bisection_text, plot_commits
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.say.bisection_answer import bisection_markdown, bisection_text, plot_commits
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.call_tree_words import why
 from tests.support.bisections import BAD, FIRST, FOLDED, GOOD, RANGE, REPORT, SECOND
@@ -297,7 +298,7 @@ def test_what_stays_unresolved_comes_with_the_search_for_it() -> None:
 def test_the_plot_is_bounded_and_marks_what_is_unknown() -> None:
     many = [MeasuredCommit(commit=f"{number:040x}", executions=1, relative_change=0.1) for number in range(200)]
     lines = plot_commits(many)
-    assert len(lines) == MOST_ROWS
+    assert len(lines) == TEXT_LIMITS.search_rows
     assert len({len(line) for line in lines}) == 1
     (lost,) = plot_commits([MeasuredCommit(commit=GOOD, executions=2, failures=("x",))])
     assert "no number" in lost

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from perf_culprit.model.notable_calls import MOST_NODES
 from perf_culprit.model.report import ComparedNode, NodeAmount, NodeState, ServiceComparison, SuspectReason
-from perf_culprit.say.call_tree_pictures import _LABEL_LIMIT, call_tree_picture, label
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.say.call_tree_pictures import call_tree_picture, label
 from tests.support.diagnosed_reports import diagnosis
 from tests.support.hostile import _PIECES
 
@@ -69,7 +70,7 @@ def test_a_huge_tree_is_cut_around_the_suspects() -> None:
     text = call_tree_picture(diagnosis(), service)
     assert "culprit" in text
     assert text.count('["') == MOST_NODES
-    assert len(text) < MOST_NODES * (_LABEL_LIMIT * 8 + 100)
+    assert len(text) < MOST_NODES * (TEXT_LIMITS.frame_label_characters * 8 + 100)
 
 
 def test_a_tree_deeper_than_the_picture_is_left_out() -> None:

@@ -5,15 +5,9 @@ from perf_culprit.model.finding import Evidence, Excess, Finding, ModelVote, Rul
 from perf_culprit.model.reason import VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.comment import render_markdown
-from perf_culprit.say.finding_tables import (
-    MOST_MOVED,
-    before_and_after,
-    certainty_text,
-    change_text,
-    changed_table,
-    moved,
-)
+from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text, changed_table, moved
 from perf_culprit.say.headlines import effect
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.render_terminal import terminal
@@ -95,7 +89,7 @@ def test_the_rows_that_moved_most_fill_the_table_whatever_their_verdict() -> Non
     noisy = [finding(str(place), 10.0, 10.0 + place, verdict=Verdict.NOT_SEEN) for place in range(1, 30)]
     halved = finding("halved", 10.0, 5.0, verdict=Verdict.UNTESTED)
     shown = moved(split(report(Conclusion.REGRESSION, *SLOWER, *UNCHANGED, *noisy, halved, *DIFFERING)))
-    assert len(shown) == MOST_MOVED - len(SLOWER)
+    assert len(shown) == TEXT_LIMITS.moved_rows - len(SLOWER)
     assert {one.key for one in shown[:3]} == {one.key for one in DIFFERING}
     names = [one.key.benchmark for one in shown[3:]]
     # A halving is as large as a doubling. What is unchanged has not moved.

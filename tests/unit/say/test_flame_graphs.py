@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import Profile
 from perf_culprit.model.run import MetricKey
-from perf_culprit.say.call_tree_pictures import MOST_LISTED, collapsed_difference, flame_section
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.say.call_tree_pictures import collapsed_difference, flame_section
 from perf_culprit.say.report_page import flame_page, render_html
 from tests.support.compared_trees import sampled
 from tests.support.diagnosed_reports import diagnosis, with_suspects
@@ -84,5 +85,5 @@ def test_more_suspects_than_the_list_shows_are_counted() -> None:
     section = flame_section(with_suspects(diagnosis(), 20))
     data = re.search(r'class="flame-data">(.*?)</script>', section, re.DOTALL)
     assert data is not None
-    assert len(json.loads(data[1])["suspects"]) == MOST_LISTED
+    assert len(json.loads(data[1])["suspects"]) == TEXT_LIMITS.listed_methods
     assert "<p>and 8 more</p>" in section

@@ -5,22 +5,9 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from perf_culprit.model.bisection import PlannedSearch
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.bisection_steps import plan_text
-from perf_culprit.say.inert import (
-    NAME_LIMIT,
-    SENTENCE_LIMIT,
-    Safe,
-    clean,
-    code,
-    commit,
-    link,
-    marker,
-    own,
-    plain,
-    plain_lines,
-    prose,
-    row,
-)
+from perf_culprit.say.inert import Safe, clean, code, commit, link, marker, own, plain, plain_lines, prose, row
 from tests.support.runner_pool import chain_range
 
 FULL_HASH = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"
@@ -113,8 +100,8 @@ def test_line_breaks_become_blanks() -> None:
 
 def test_long_names_are_cut_in_the_middle() -> None:
     assert clean("f" * 10_000 + "method", limit=10) == "fff…method"
-    assert len(clean("x" * 10_000)) == NAME_LIMIT
-    assert clean("x" * NAME_LIMIT) == "x" * NAME_LIMIT
+    assert len(clean("x" * 10_000)) == TEXT_LIMITS.name_characters
+    assert clean("x" * TEXT_LIMITS.name_characters) == "x" * TEXT_LIMITS.name_characters
 
 
 def test_nothing_visible_is_said() -> None:
@@ -176,7 +163,7 @@ def test_marker_must_be_one_comment(comment: str) -> None:
 
 
 def test_long_sentences_cost_no_more_than_their_length() -> None:
-    assert prose("a" * 5_000 + "!") == code("a" * 5_000 + "!", limit=SENTENCE_LIMIT)
+    assert prose("a" * 5_000 + "!") == code("a" * 5_000 + "!", limit=TEXT_LIMITS.sentence_characters)
 
 
 def test_a_line_of_a_log_holds_no_command_to_the_runner() -> None:

@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 from perf_culprit.model.run import FileRead
-from perf_culprit.say.maintenance_text import MAX_NOTES, collected_text
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.say.maintenance_text import collected_text
 
 READ = FileRead(place="f", format="jmh", benchmarks=1, metrics=1, samples=10, tables=0)
 
@@ -20,7 +21,7 @@ def test_a_format_without_samples_and_one_without_results_say_so() -> None:
 
 
 def test_notes_are_said_once_and_the_rest_is_counted() -> None:
-    noted = replace(READ, notes=tuple(f"left out {number}" for number in range(MAX_NOTES + 2)))
+    noted = replace(READ, notes=tuple(f"left out {number}" for number in range(TEXT_LIMITS.maintenance_notes + 2)))
     lines = collected_text([noted, noted]).split("\n")
     assert lines[1] == "  note: left out 0"
-    assert (len(lines), lines[-1]) == (MAX_NOTES + 2, "  and 2 more notes")
+    assert (len(lines), lines[-1]) == (TEXT_LIMITS.maintenance_notes + 2, "  and 2 more notes")
