@@ -28,7 +28,18 @@ MOST_OF_WHEEL, MOST_OF_SDIST = 1_671_000, 6_234_000
 IN_WHEEL = {".py", ".j2", ".yml", ".typed"}
 IN_SDIST = {
     *(".ci", ".dockerignore", ".github", ".gitignore", "CHANGELOG.md", "Dockerfile", "LICENSE", "PKG-INFO"),
-    *("README.md", "SECURITY.md", "action.yml", "benchmarks", "bot", "docs", "pyproject.toml", "server.json", "tests"),
+    *(
+        "README.md",
+        "SECURITY.md",
+        "action.yml",
+        "benchmarks",
+        "bot",
+        "docs",
+        "noxfile.py",
+        "pyproject.toml",
+        "server.json",
+    ),
+    "tests",
 }
 # Calls that leave the machine are only recorded; this environment replaces installing. `$0` is the called name.
 STAND_IN = f"""#!/bin/sh
