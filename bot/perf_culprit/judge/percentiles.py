@@ -26,7 +26,9 @@ def with_percentiles(
     baseline: Baseline, target: Run, settings: PolicySettings
 ) -> tuple[Baseline, Run, tuple[Reason, ...]]:
     """Add the configured percentiles to all runs. Return also why some could not be computed."""
-    entries = [one for one in (*settings.benchmarks, *settings.budgets) if PERCENTILE.fullmatch(one.metric)]
+    entries = [
+        one for one in (*settings.benchmarks, *settings.groups, *settings.budgets) if PERCENTILE.fullmatch(one.metric)
+    ]
     if not entries:
         return baseline, target, ()
     lacking: dict[str, dict[str, int]] = {}

@@ -72,6 +72,14 @@ def test_a_budget_of_a_percentile_is_checked() -> None:
     assert [check.state.value for check in fast.budgets] == ["within"]
 
 
+def test_a_group_of_a_percentile_has_its_mean() -> None:
+    chosen = config("groups: [{name: tails, match: req*, metric: p99}]")
+    report = judge_run(paired(latencies(1)), latencies(2, tail=8.0), config=chosen)
+    (group,) = report.groups
+    assert (group.name, group.count) == ("tails", 1)
+    assert group.change == pytest.approx(0.6, abs=0.1)
+
+
 def test_a_run_without_executions_is_one_unit_and_an_older_summary_has_none() -> None:
     raw = Run(benchmarks=(Benchmark(name="request", unit="s", samples=tuple(float(one) for one in range(1, 1002))),))
     old = Run(benchmarks=(Benchmark(name="request", unit="s", summary=Summary(value=1.0)),))
