@@ -11,6 +11,7 @@ from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdi
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, Lost, MetricKey
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, untraced, where_to_look
 from perf_culprit.say.certainty_words import PROVEN_WORD, SUSPECTED_WORD
 from perf_culprit.say.charts import strips, without_extremes
@@ -68,7 +69,6 @@ from perf_culprit.say.render_terminal import render_terminal, terminal
 from perf_culprit.say.sections import UNJUDGED, Sections, by_benchmark, split
 
 WARNED_NAMES: Final = 3
-TOLD_LOSSES: Final = 5
 UNPROVEN: Final = (
     Remark.PROOF_FAILED,
     Remark.NO_PROOF_IN_FORK,
@@ -229,7 +229,9 @@ def _split_notes(report: Report) -> tuple[Sequence[Reason], Sequence[Reason]]:
 def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     """Yield what must stay unfolded: why there is no verdict, and missing benchmarks, which can hide one."""
     if report.lost:
-        yield paragraph(words("{} {}", Strong(Safe("Not tested:")), some(list(map(_lost, report.lost)), TOLD_LOSSES)))
+        yield paragraph(
+            words("{} {}", Strong(Safe("Not tested:")), some(list(map(_lost, report.lost)), TEXT_LIMITS.names))
+        )
     above, _ = _split_notes(report)
     for place, note in enumerate(above):
         is_reason = place == 0 and report.conclusion in UNJUDGED
