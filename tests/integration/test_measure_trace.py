@@ -147,12 +147,13 @@ def test_a_trace_that_fails_says_why_and_leaves_the_verdict(
     assert report.subject == "commit c1"
 
 
+# "loud" is low and high in turn on each side, in opposite order: undecided after any number of rounds.
 UNDECIDED = (
-    f'n=0; test ! -e "${COUNTER}" || read -r n < "${COUNTER}"; echo $((n + 1)) > "${COUNTER}"; read -r v < value; '
+    f'read -r v < value; n=0; test ! -e "${COUNTER}.$v" || read -r n < "${COUNTER}.$v"; '
+    f'echo $((n + 1)) > "${COUNTER}.$v"; '
     """sleep 0.25; {python} -c 'import lib; [lib.parse() for _ in range(300)]'; """
-    "r=$(((n * 37 + n * n * 11) % 21)); "
     """printf '[{{"name": "steady", "unit": "ms", "value": %s}}, {{"name": "loud", "unit": "ms", "value": %s}}]' """
-    "$((v * (1000 + r))) $((1000 + 100 * r))"
+    "$((v * (1000 + (n * 11) % 21))) $((1000 + 1000 * ((n + v / 9000) % 2)))"
 )
 
 
