@@ -49,6 +49,15 @@ def test_a_true_regression_is_measured_again_and_confirmed(
     assert report["findings"][0]["notes"][-1]["text"].startswith("confirmed by a second measurement: +")
 
 
+def test_a_failing_command_that_leaves_results_is_measured_again(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure(repository, "HEAD~1", "HEAD", run=f'{RUN}; [ "$(cat number)" != c3 ]') == 0
+    output = capsys.readouterr().out
+    assert "Not tested: the target's command ended with exit code 1" in output
+    assert "looked like a regression: 1 benchmark, measured again\n" in output
+
+
 def test_a_blip_is_withdrawn(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The head is slow only in the first measurement."""
     blip = f'if [ -n "$PERF_CULPRIT_BENCHMARKS" ]; then echo 1000 > value; fi; {RUN}'

@@ -29,13 +29,27 @@ DIGEST_CHARACTERS: Final = 8
 
 @dataclass(kw_only=True, slots=True)
 class MeasuredSide:
-    """`run` holds `rounds` whole rounds, including an earlier call's. `made` is `commit` with the head's benchmarks."""
+    """`run` holds `rounds` whole rounds, including an earlier call's. `made` is `commit` with the head's benchmarks.
+
+    `failure`: the first error of its build or command in this call. A side that only fails `is_lost`; one whose failing
+    command leaves results keeps them, with the loss.
+    """
 
     file: Path
     commit: str
     run: Run
     rounds: int = 0
     made: str | None = None
+    failure: ExecutionError | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its command failed, in this call or in the one that it resumes."""
+        return self.failure is not None or any(not loss.benchmark for loss in self.run.lost)
+
+    @property
+    def is_lost(self) -> bool:
+        return bool(self.run.lost) and not self.rounds
 
     @property
     def checkout(self) -> str:
@@ -44,6 +58,15 @@ class MeasuredSide:
     @property
     def name(self) -> str:
         return self.file.stem
+
+    def end_round(self, executions: Sequence[tuple[Path, Run]], *, seconds: float, expected: int) -> None:
+        """Add the round. A side that fails and left nothing is lost; half a round is no reliable failure: an error."""
+        if self.failure is None or len(executions) >= expected:
+            self.add(executions, seconds=seconds)
+        elif executions:
+            raise self.failure
+        else:
+            self.run = replace(with_loss(self.run, self.failure), commit=self.commit)
 
     def add(self, executions: Sequence[tuple[Path, Run]], *, seconds: float) -> None:
         """Add one round: each execution is a group of samples."""
@@ -68,16 +91,17 @@ class MeasuredSide:
         )
         self.rounds = number
 
-    def lose(self, error: ExecutionError) -> None:
-        """Note that the command, or its build, fails on this side."""
-        what = "build " if error.kind is FailureKind.BUILD else ""
-        self.run = replace(self.run, commit=self.commit, lost=(lost("", what + error.fault, kind=Loss.COMMAND),))
-
     def spend(self, executions: int, seconds: float) -> None:
         self.run = replace(self.run, cost=self.run.cost + Cost(executions, seconds))
 
     def write(self) -> None:
         replace_file(self.file, encode_run(self.run))
+
+
+def with_loss(run: Run, error: ExecutionError) -> Run:
+    """Note in the run that its command, or the build, failed."""
+    what = "build " if error.kind is FailureKind.BUILD else ""
+    return replace(run, lost=(*run.lost, lost("", what + error.fault, kind=Loss.COMMAND)))
 
 
 def paired(baseline: Run) -> Baseline:

@@ -30,7 +30,7 @@ from perf_culprit.flows.compare import (
 )
 from perf_culprit.flows.compared_commits import event_ends
 from perf_culprit.flows.diagnose import DIAGNOSIS_FILE, diagnose_traces, with_diagnosis, write_untraced
-from perf_culprit.flows.measured_side import MeasuredSide, draw_seed, new_job, paired, resume_sides
+from perf_culprit.flows.measured_side import MeasuredSide, draw_seed, new_job, paired, resume_sides, with_loss
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
@@ -46,12 +46,11 @@ from perf_culprit.measure.worktree_executor import Pace, balanced_round
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact_quantity
 from perf_culprit.model.finding import PROVEN
-from perf_culprit.model.reason import Caveat, Loss, Reason, because
+from perf_culprit.model.reason import Caveat, Reason, because
 from perf_culprit.model.report import Conclusion, Report, decode_tree_comparison, encode_tree_comparison
 from perf_culprit.model.run import HARNESS, VARIANT, Cost, Environment, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.progress import Say
-from perf_culprit.read.results.parsed import lost
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import count_of
 from perf_culprit.say.reason_text import sentence
@@ -293,7 +292,7 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measureme
         ) as workplace:
             measurement.take(workplace, output)
     except (BotError, KeyboardInterrupt) as error:
-        if not measurement.rounds and not measurement.is_lost:
+        if not measurement.rounds and not measurement.has_lost_side:
             raise
         fault = error
         measurement.write()
@@ -388,7 +387,6 @@ class _Measurement:
         self._traces: Mapping[str, tuple[Path, ...]] = {}
         self._diagnoses: tuple[Path, ...] = ()
         self._lost_harness = ""
-        self._failed: dict[str, ExecutionError] = {}
 
     @property
     def rounds(self) -> int:
@@ -640,11 +638,7 @@ class _Measurement:
             for side, filler in balanced_round(sides, seed=seed, number=number):
                 self._say(f"{words}: {side.name} {side.commit[:12]}")
                 begun = time.monotonic()
-                executed: tuple[Path, Run] | None
-                try:
-                    executed = self._executed(workplace, side, names, filler=filler)
-                except ExecutionError as error:
-                    executed = self._after(error, workplace, side, is_first=number == 1 and not names)
+                executed = self._attempt(workplace, side, names, filler=filler, is_first=number == 1 and not names)
                 if executed is not None:
                     results[side.name].append((executed[0], self._versioned(side, executed[1])))
                 seconds[side.name] += time.monotonic() - begun
@@ -653,49 +647,39 @@ class _Measurement:
                 raise
             interrupt = error
         for side in sides:
-            if side.name in self._failed and interrupt is None and len(results[side.name]) < EXECUTIONS:
-                self._lose(side, is_whole=not results[side.name])
-            else:
-                side.add(results[side.name], seconds=seconds[side.name])
-        if self.is_lost:
-            raise next(iter(self._failed.values()))
+            expected = EXECUTIONS if interrupt is None else 0
+            side.end_round(results[side.name], seconds=seconds[side.name], expected=expected)
+        if fault := next((side.failure for side in sides if side.is_lost), None):
+            raise fault
         if interrupt is not None:
             kept = sum(map(len, results.values()))
             self._say(f"interrupted in round {number}: kept {kept} of its {EXECUTIONS * len(sides)} executions")
             raise interrupt
 
-    def _fail(self, side: MeasuredSide, error: ExecutionError) -> None:
-        """Note that the side fails. Raise the error if no side is left."""
-        if side.name not in self._failed:
-            self._say(f"{side.name} {side.commit[:12]}: {error.message}")
-        self._failed.setdefault(side.name, error)
-        if len(self._failed) == len(self._sides):
-            raise error
-
-    def _after(
-        self, error: ExecutionError, workplace: Workplace, side: MeasuredSide, *, is_first: bool
+    def _attempt(
+        self, workplace: Workplace, side: MeasuredSide, names: Sequence[str], *, filler: int, is_first: bool
     ) -> tuple[Path, Run] | None:
-        """Return what a failed execution left. Raise the error unless the side failed from the start."""
-        left = workplace.left_by(error)
-        # It may have failed in the call that this one resumes.
-        has_failed = side.name in self._failed or any(not one.benchmark for one in side.run.lost)
-        if not is_first and (not has_failed or left is None):
-            raise error
-        self._fail(side, error)
-        if left is None:
-            return None
-        failure = lost("", error.fault, kind=Loss.COMMAND)
-        return left[0], replace(left[1], lost=(*left[1].lost, failure))
+        """Execute once; of a side that fails, return what it left. An error that comes later ends the measurement."""
+        try:
+            return self._executed(workplace, side, names, filler=filler)
+        except ExecutionError as error:
+            left = workplace.left_by(error)
+            if not (is_first or (side.has_failed and left is not None)):
+                raise
+            self._fail(side, error)
+            return None if left is None else (left[0], with_loss(left[1], error))
 
-    def _lose(self, side: MeasuredSide, *, is_whole: bool) -> None:
-        """Give the side up, unless an execution of it succeeded: then it is no reliable failure."""
-        if not is_whole:
-            raise self._failed[side.name]
-        side.lose(self._failed[side.name])
+    def _fail(self, side: MeasuredSide, error: ExecutionError) -> None:
+        """Note the side's first failure. Raise the error if no side is left."""
+        if side.failure is None:
+            side.failure = error
+            self._say(f"{side.name} {side.commit[:12]}: {error.message}")
+        if all(each.failure is not None for each in self._sides):
+            raise error
 
     @property
-    def is_lost(self) -> bool:
-        return any(side.run.lost and not side.rounds for side in self._sides)
+    def has_lost_side(self) -> bool:
+        return any(side.is_lost for side in self._sides)
 
     def _executed(
         self, workplace: Workplace, side: MeasuredSide, names: Sequence[str], *, filler: int
@@ -753,6 +737,7 @@ class _Measurement:
                 commit=side.commit,
                 run=Run(suite=side.run.suite, job=job, part=side.run.part, seed=seed, environment=side.run.environment),
                 made=side.made,
+                failure=side.failure,
             )
             for side in self._sides
         ]
