@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from statistics import median
@@ -13,7 +14,7 @@ from perf_culprit.say.inert import clean
 from perf_culprit.say.numbers import amount_text, percent, quantities
 
 if TYPE_CHECKING:
-    from perf_culprit.model.accuracy import Audit, DetectorAudit
+    from perf_culprit.model.accuracy import Audit
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -125,80 +126,51 @@ def chart_blocks(share: float, below: float = 0.0, *, width: int, empty: str = "
 
 
 NAMESPACE = "http://www.w3.org/2000/svg"
-AUDIT_WIDTH, AUDIT_HEIGHT = 760, 420
-AUDIT_LEFT, AUDIT_RIGHT, AUDIT_TOP, AUDIT_BOTTOM = 64, 200, 56, 48
-AUDIT_TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
 # Okabe & Ito's colours, distinguishable with any kind of colour vision. The dashes work without colours.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 2", "12 4")
 
 
 def render_audit_svg(audit: "Audit") -> str:
-    title = f"Slowdowns found in suite {clean(audit.suite)}: {audit.runs:,} runs, {audit.metrics:,} metrics"
-    box = f"0 0 {AUDIT_WIDTH} {AUDIT_HEIGHT}"
-    lines = [
-        f'<svg xmlns="{NAMESPACE}" viewBox="{box}" role="img" font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{AUDIT_WIDTH}" height="{AUDIT_HEIGHT}" fill="#fff"/>',
-        f'<text x="{AUDIT_LEFT}" y="24" font-size="15">{escape(title)}</text>',
-        *_axes(),
-    ]
-    for index, entry in enumerate(audit.detectors):
-        lines += _curve(entry, index)
-    return "\n".join([*lines, "</svg>"]) + "\n"
-
-
-def _axes() -> Iterator[str]:
-    for effect in AUDIT_TICKS:
-        x = _x(effect)
-        yield f'<line x1="{x:.1f}" y1="{_y(0):.1f}" x2="{x:.1f}" y2="{_y(1):.1f}" stroke="#eee"/>'
-        yield f'<text x="{x:.1f}" y="{_y(0) + 18:.1f}" text-anchor="middle">{percent(effect)}</text>'
-    right = AUDIT_WIDTH - AUDIT_RIGHT
-    for share in SHARES:
-        stroke = "#888" if share == 0.9 else "#eee"
-        yield f'<line x1="{AUDIT_LEFT}" y1="{_y(share):.1f}" x2="{right}" y2="{_y(share):.1f}" stroke="{stroke}"/>'
-        yield f'<text x="{AUDIT_LEFT - 8}" y="{_y(share) + 4:.1f}" text-anchor="end">{percent(share)}</text>'
-    middle = (AUDIT_LEFT + AUDIT_WIDTH - AUDIT_RIGHT) / 2
-    yield f'<text x="{middle:.1f}" y="{AUDIT_HEIGHT - 8}" text-anchor="middle">size of the injected slowdown</text>'
-    yield f'<text x="{AUDIT_LEFT}" y="{AUDIT_TOP - 10}">share found</text>'
-
-
-def _curve(audit: "DetectorAudit", index: int) -> Iterator[str]:
-    colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
-    points = " ".join(
-        f"{_x(effect):.1f},{_y(share):.1f}"
-        for effect, share in ((power.effect, power.suspected) for power in audit.power)
-    )
-    yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-    x, y = AUDIT_WIDTH - AUDIT_RIGHT + 16, AUDIT_TOP + 12 + 40 * index
-    yield (
-        f'<line x1="{x}" y1="{y}" x2="{x + 24}" y2="{y}" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-    )
-    yield f'<text x="{x + 30}" y="{y + 4}">{escape(clean(audit.detector, limit=24))}</text>'
-    alarms = f"false alarms: {audit.alarms.count:,} of {audit.alarms.trials:,} runs"
-    yield f'<text x="{x}" y="{y + 20}" font-size="11" fill="#555">{alarms}</text>'
-
-
-def _x(effect: float) -> float:
-    first, last = math.log(AUDIT_TICKS[0]), math.log(AUDIT_TICKS[-1])
-    return AUDIT_LEFT + (math.log(effect) - first) / (last - first) * (AUDIT_WIDTH - AUDIT_LEFT - AUDIT_RIGHT)
-
-
-def _y(share: float) -> float:
-    return AUDIT_HEIGHT - AUDIT_BOTTOM - share * (AUDIT_HEIGHT - AUDIT_TOP - AUDIT_BOTTOM)
+    """Draw the share of injected slowdowns that each detector finds, by their size."""
+    title = f"Slowdowns found in suite {audit.suite}, in %: {audit.runs:,} runs, {audit.metrics:,} metrics"
+    sizes = sorted({power.effect for detector in audit.detectors for power in detector.power})
+    names = [percent(size) for size in sizes]
+    parts, place = frame(title, "size of the injected slowdown", [(0.0, 0.0), (0.0, 100.0)], names=names, room=_WIDE)
+    x = _WIDE.width - _WIDE.right + 16
+    for index, detector in enumerate(audit.detectors):
+        colour, dash, y = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)], TOP + 12 + 40 * index
+        points = [(float(sizes.index(power.effect)), 100 * power.suspected) for power in detector.power]
+        parts += _line([place(point) for point in points], colour, dash)
+        parts += _line([(x, y), (x + 24, y)], colour, dash)
+        parts.append(f'<text x="{x + 32}" y="{y + 4}">{escape(clean(detector.detector, limit=24))}</text>')
+        alarms = f"false alarms: {detector.alarms.count:,} of {detector.alarms.trials:,} runs"
+        parts.append(f'<text x="{x}" y="{y + 20}" fill="#555">{alarms}</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 Points: TypeAlias = Sequence[tuple[float, float]]
 
-_WIDTH: Final = 460
 HEIGHT: Final = 260
-LEFT, RIGHT, TOP, BOTTOM = 58, 16, 36, 62
+LEFT, TOP, BOTTOM = 58, 36, 62
 TICKS: Final = 5
-_NAMES: Final = 6
 TITLE_SIZE: Final = 13.0
 TITLE_ROOM: Final = 700.0  # characters times font size that fit next to LEFT
 FONT: Final = 'font-family="sans-serif" font-size="11"'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Room:
+    """A chart's size, and the room to the right of its axes. At most `names` labels fit below them."""
+
+    width: int = 460
+    height: int = HEIGHT
+    right: int = 16
+    names: int = 6
+
+
+_USUAL: Final = Room()
+_WIDE: Final = Room(width=760, height=420, right=200, names=12)
 
 
 def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: Mapping[str, Points]) -> str:
@@ -209,7 +181,7 @@ def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: M
         parts += _line([place(point) for point in lines.get(name, ())], colour, dash)
         parts += _rings([place(point) for point in measured.get(name, ())], colour)
         if name:
-            x = LEFT + index * (_WIDTH - LEFT) / max(len(lines), 1)
+            x = LEFT + index * (_USUAL.width - LEFT) / max(len(lines), 1)
             parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name, limit=24))}</text>')
     return "\n".join([*parts, "</svg>"])
 
@@ -237,7 +209,7 @@ def interval_chart(title: str, names: Sequence[str], curves: Mapping[str, Interv
 
 
 def frame(
-    title: str, x_name: str, points: Points, *, names: Sequence[str] = ()
+    title: str, x_name: str, points: Points, *, names: Sequence[str] = (), room: Room = _USUAL
 ) -> tuple[list[str], Callable[[tuple[float, float]], tuple[float, float]]]:
     """Draw an empty chart with axes that include `points` and 0. Also return a function that places a point in it.
 
@@ -245,18 +217,19 @@ def frame(
     """
     xs = [-0.5, len(names) - 0.5] if names else _ticks([x for x, _ in points], from_zero=False)
     ys = _ticks([y for _, y in points], from_zero=not names)
-    every = -(-len(names) // _NAMES) or 1
+    every = -(-len(names) // room.names) or 1
     named = {float(i): clean(names[i], limit=12) for i in range(0, len(names), every)}
 
     def place(point: tuple[float, float]) -> tuple[float, float]:
-        x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (_WIDTH - LEFT - RIGHT)
-        return x, HEIGHT - BOTTOM - (point[1] - ys[0]) / (ys[-1] - ys[0]) * (HEIGHT - TOP - BOTTOM)
+        x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (room.width - LEFT - room.right)
+        height = room.height - TOP - BOTTOM
+        return x, TOP + height - (point[1] - ys[0]) / (ys[-1] - ys[0]) * height
 
     size = min(TITLE_SIZE, TITLE_ROOM / max(1, len(clean(title))))
     parts = [
-        f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {_WIDTH} {HEIGHT}" width="{_WIDTH}" role="img" {FONT}>',
+        f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {room.width} {room.height}" width="{room.width}" role="img" {FONT}>',
         f"<title>{escape(clean(title))}</title>",
-        f'<rect width="{_WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+        f'<rect width="{room.width}" height="{room.height}" fill="#fff"/>',
         f'<text x="{LEFT}" y="20" font-size="{size:.3g}">{escape(clean(title))}</text>',
     ]
     for tick, name in (named or {tick: f"{tick:,g}" for tick in xs}).items():
@@ -264,10 +237,10 @@ def frame(
         parts.append(f'<text x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{escape(name)}</text>')
     for tick in ys:
         x, y = place((xs[0], tick))
-        parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{_WIDTH - RIGHT}" y2="{y:.1f}" stroke="#eee"/>')
+        parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{room.width - room.right}" y2="{y:.1f}" stroke="#eee"/>')
         parts.append(f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{tick:,g}</text>')
-    middle = (LEFT + _WIDTH - RIGHT) / 2
-    parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{escape(clean(x_name))}</text>')
+    middle = (LEFT + room.width - room.right) / 2
+    parts.append(f'<text x="{middle:.1f}" y="{room.height - 30}" text-anchor="middle">{escape(clean(x_name))}</text>')
     return parts, place
 
 

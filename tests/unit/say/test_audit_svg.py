@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from defusedxml import ElementTree
 
-from perf_culprit.say.charts import AUDIT_HEIGHT, AUDIT_WIDTH, COLOURS, render_audit_svg
+from perf_culprit.say.charts import COLOURS, render_audit_svg
 from tests.support.audits import made_audit
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -10,13 +10,14 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_one_curve_per_detector_within_the_picture() -> None:
     root = ElementTree.fromstring(render_audit_svg(made_audit()))
+    width, height = map(float, root.get("viewBox", "").split()[2:])
     curves = root.findall(f"{SVG}polyline")
-    assert len(curves) == 2
+    assert len(curves) == 2 * 2  # each with its sample
     for curve in curves:
         for point in curve.get("points", "").split():
             x, y = map(float, point.split(","))
-            assert 0 <= x <= AUDIT_WIDTH
-            assert 0 <= y <= AUDIT_HEIGHT
+            assert 0 <= x <= width
+            assert 0 <= y <= height
     texts = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert "anova" in texts
     assert "false alarms: 1 of 28 runs" in texts
@@ -35,5 +36,5 @@ def test_names_are_text_and_more_detectors_than_colours_are_drawn() -> None:
     audit = made_audit(suite="<script>alert(1)</script>&")
     many = replace(audit, detectors=audit.detectors * len(COLOURS))
     root = ElementTree.fromstring(render_audit_svg(many))
-    assert len(root.findall(f"{SVG}polyline")) == 2 * len(COLOURS)
+    assert len(root.findall(f"{SVG}polyline")) == 2 * 2 * len(COLOURS)
     assert root.find(f"{SVG}script") is None
