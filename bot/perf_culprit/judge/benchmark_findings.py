@@ -6,10 +6,10 @@ from msgspec import UNSET
 
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.categories import CategoryChange
-from perf_culprit.judge.limit_verdict import decide_by_limit
 from perf_culprit.judge.metric_pairs import MetricPair, some_samples
 from perf_culprit.judge.unit_factors import milliseconds_per
-from perf_culprit.judge.verdict import Decided, decide, decide_by_sample, level_of
+from perf_culprit.judge.verdict import Decided, decide, decide_by_sample, decide_by_strength, level_of
+from perf_culprit.model.detectors import Scale
 from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Drawn, Evidence, Finding, Level, Severity, Verdict
 from perf_culprit.model.reason import VerdictReason, because
 
@@ -40,8 +40,8 @@ def benchmark_findings(
 def _decided(evidence: Evidence, metric: MetricSettings, settings: PolicySettings) -> Decided:
     if evidence.is_by_sample:
         return decide_by_sample(evidence, metric=metric)
-    if evidence.rate is None and evidence.score is not None:
-        return decide_by_limit(evidence, q_value=None, metric=metric, policy=settings, by_effect=True)
+    if evidence.scale is Scale.STRENGTH:
+        return decide_by_strength(evidence, metric=metric)
     return decide(evidence, metric=metric, policy=settings)
 
 

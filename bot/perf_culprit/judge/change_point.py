@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.arrays import Floats
-from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions, LimitRule
+from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.run_values import run_values
@@ -138,7 +138,4 @@ def _side(values: Floats) -> Side:
     )
 
 
-DETECTOR: Final = Detector(
-    detect=_detect,
-    limit=LimitRule(spans_history=True),
-)
+DETECTOR: Final = Detector(detect=_detect)

@@ -59,7 +59,7 @@ def smallest_detectable(findings: Sequence[Finding]) -> float | None:
 
 
 def reading_order(finding: Finding) -> tuple[int, int, float, float, float, MetricKey]:
-    if finding.score is not None:
+    if finding.is_by_limit:
         longest = finding.excess.time_in_violation
         return READING_ORDER[finding.verdict], 1, -finding.violation, -longest, 0.0, finding.key
     change = finding.relative_change

@@ -40,14 +40,12 @@ class Assessed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LimitRule:
-    """How the policy treats a detector's scores, where they have a limit instead of a rate.
+    """How the policy treats a detector's scores of counters, which have a limit instead of a rate.
 
-    `spans_history`: the score comes from all stored runs together, so few samples or runs are no doubt. `is_set`: the
-    operator set the limit, and exceeding it suffices. `is_published`: so it does for the published method, which knows
-    no minimum effect and calls a share of unchanged metrics between those of `alarms`.
+    `is_set`: the operator set the limit, and exceeding it suffices. `is_published`: so it does for the published
+    method, which knows no minimum effect and calls a share of unchanged metrics between those of `alarms`.
     """
 
-    spans_history: bool = False
     is_set: Callable[[PolicySettings], bool] = lambda _: False
     is_published: Callable[[PolicySettings], bool] = lambda _: False
     alarms: tuple[float, float] = (0.0, 0.0)

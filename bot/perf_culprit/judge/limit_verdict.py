@@ -1,9 +1,7 @@
-"""Verdicts on metrics that a detector judges by a limit instead of a p-value: docs/decision-rule.md."""
+"""Verdicts on counters, which a detector judges by a limit instead of a rate: docs/decision-rule.md."""
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -13,11 +11,11 @@ from msgspec import structs
 from perf_culprit.arrays import Floats
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.detector import LimitRule, detector_of
+from perf_culprit.judge.detector import detector_of
 from perf_culprit.judge.metric_pairs import some_of
 from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import true_stretches
-from perf_culprit.judge.verdict import Decided, level_of
+from perf_culprit.judge.verdict import Decided, level_of, worsening_of
 from perf_culprit.model.detectors import Scale
 from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Drawn, Evidence, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
@@ -40,9 +38,8 @@ def decide_by_limit(
     q_value: float | None,
     metric: MetricSettings,
     policy: PolicySettings,
-    by_effect: bool,
 ) -> Decided:
-    """Decide by the score and its limit. `by_effect`: the medians must also differ by the minimum effect.
+    """Decide by the score and its limit.
 
     `q_value` is that of the excess over the limit. A small one suffices if there are enough runs; two do not show how
     runs differ. Two other conditions also suffice: the level of the target's median among the runs' medians, and a
@@ -54,36 +51,37 @@ def decide_by_limit(
         return Decided(verdict=Verdict.UNTESTED, reason=reason)
     if too_few := _too_few_samples(evidence):
         return Decided(verdict=Verdict.UNTESTED, reason=too_few)
-    worsening = _worsening(evidence)
+    worsening = worsening_of(evidence) or 0.0
     if score > limit and evidence.evidence_reason is not None:
         return Decided(verdict=Verdict.UNTESTED, reason=evidence.evidence_reason, worsening=worsening)
-    verdict, effect, level = Verdict.NOT_SEEN, None, evidence.excess.level_chance
+    verdict, level = Verdict.NOT_SEEN, evidence.excess.level_chance
     small = not reaches(worsening, metric.minimum_effect)
     runs = evidence.baseline.runs if evidence.baseline is not None else 0
-    rule = _rule(evidence)
-    enough = runs >= FEW_RUNS or rule.spans_history
+    rule, enough = detector_of(evidence.test).limit, runs >= FEW_RUNS
     by_level = level is not None and level <= policy.proven and not small
     by_excess = q_value is None or q_value <= surest(evidence, policy)
     if score <= limit:
         code = VerdictReason.WITHIN_LIMIT
-    elif by_effect and small:
-        code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
     elif by_level or rule.is_set(policy) or rule.is_published(policy) or (by_excess and enough):
-        code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
+        code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening)
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE if enough else VerdictReason.OVER_LIMIT_FEW_RUNS
         if level is not None and level <= policy.suspected and not small:
             code, verdict = VerdictReason.OVER_LIMIT_SUSPECTED if enough else code, Verdict.SUSPECTED
-    reason = _scored(code, evidence, limit=limit, effect=effect, runs=runs)
-    decided = Decided(verdict=verdict, reason=reason, worsening=worsening)
+    visible = _visible(evidence) if verdict is Verdict.NOT_SEEN else None
+    reason = _scored(code, evidence, runs=runs)
+    return Decided(verdict=verdict, reason=reason, worsening=worsening, detectable_effect=visible)
+
+
+def _too_small(evidence: Evidence, worsening: float, minimum_effect: float) -> Decided:
+    """Decide for a counter whose medians and tails differ by less than the minimum effect."""
     visible = _visible(evidence)
-    if verdict is not Verdict.NOT_SEEN or visible is None:
-        return decided
-    return replace(decided, detectable_effect=max(visible, metric.minimum_effect) if by_effect else visible)
-
-
-def _rule(evidence: Evidence) -> LimitRule:
-    return LimitRule() if evidence.scale is None else detector_of(evidence.test).limit
+    return Decided(
+        verdict=Verdict.NOT_SEEN,
+        reason=_scored(VerdictReason.OVER_LIMIT_SMALL_EFFECT, evidence, effect=minimum_effect),
+        worsening=worsening,
+        detectable_effect=None if visible is None else max(visible, minimum_effect),
+    )
 
 
 def _visible(evidence: Evidence) -> float | None:
@@ -95,8 +93,6 @@ def _visible(evidence: Evidence) -> float | None:
 
 
 def _too_few_samples(evidence: Evidence) -> Reason | None:
-    if _rule(evidence).spans_history:
-        return None
     for name, side in (("target", evidence.target), ("baseline", evidence.baseline)):
         if side is not None and side.count < FEW_SAMPLES:
             return because(VerdictReason.TOO_FEW_SAMPLES, side=name, count=side.count, minimum=FEW_SAMPLES)
@@ -121,11 +117,10 @@ def counter_findings(
     for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
         q_value = number(q_values[row])
         metric = settings.of(entry.key)
-        decide = partial(decide_by_limit, entry, q_value=q_value, metric=metric, policy=settings)
-        decided = decide(by_effect=False)
-        has_minimum = not _rule(entry).is_published(settings)
-        if decided.verdict in PROVEN and has_minimum and _moved_little(entry, pair, index, metric.minimum_effect):
-            decided = decide(by_effect=True)
+        decided = decide_by_limit(entry, q_value=q_value, metric=metric, policy=settings)
+        has_minimum = decided.verdict in PROVEN and not detector_of(entry.test).limit.is_published(settings)
+        if has_minimum and _moved_little(entry, pair, index, metric.minimum_effect):
+            decided = _too_small(entry, decided.worsening, metric.minimum_effect)
         changed = decided.verdict in PROVEN
         regressed = decided.verdict is Verdict.REGRESSION
         finding = Finding.judged(
@@ -144,7 +139,7 @@ def counter_findings(
 
 def _moved_little(evidence: Evidence, pair: TablePair, index: int, minimum_effect: float) -> bool:
     """Whether neither the median nor a tail of the samples moved by the minimum effect; a new spread is a change."""
-    if reaches(_worsening(evidence), minimum_effect):
+    if reaches(worsening_of(evidence) or 0.0, minimum_effect):
         return False
     target, runs, _ = _charted_sides(evidence, pair, index)
     before, after = (np.nanpercentile(side, MOVED_PERCENTILES) for side in (np.concatenate(runs), target))
@@ -166,29 +161,19 @@ def exceeds_threshold(evidence: Evidence) -> bool:
     return evidence.score is not None and evidence.threshold is not None and evidence.score > evidence.threshold
 
 
-def _scored(code: VerdictReason, evidence: Evidence, *, limit: float, effect: float | None, runs: int) -> Reason:
+def _scored(code: VerdictReason, evidence: Evidence, *, effect: float | None = None, runs: int | None = None) -> Reason:
+    score, limit = evidence.score, evidence.threshold
     few = runs if code is VerdictReason.OVER_LIMIT_FEW_RUNS else None
     rate = evidence.excess.level_chance if code is VerdictReason.OVER_LIMIT_SUSPECTED else None
     if evidence.scale is Scale.OUTSIDE:
-        return because(code, outside=evidence.score, limit_outside=limit, effect=effect, runs=few, rate=rate)
-    return because(code, test=evidence.test, score=evidence.score, limit=limit, effect=effect, runs=few, rate=rate)
+        return because(code, outside=score, limit_outside=limit, effect=effect, runs=few, rate=rate)
+    return because(code, test=evidence.test, score=score, limit=limit, effect=effect, runs=few, rate=rate)
 
 
-def _worsening(evidence: Evidence) -> float:
-    """Worsening of the medians, positive if it is bad; if no direction is good, the absolute change."""
-    if (change := evidence.relative_change) is None:
-        above = evidence.target is not None and evidence.target.value > 0
-        change = float("inf") if above else -float("inf")
-    sign = evidence.metric.direction.worse_sign
-    return change * sign if sign else abs(change)
-
-
-def _side(evidence: Evidence, worsening: float, *, by_effect: bool) -> Verdict:
+def _side(evidence: Evidence, worsening: float) -> Verdict:
     """The verdict by the side of the limits that is violated more than usual; the bad one comes first [METHODS 2.7]."""
     if not (sign := evidence.metric.direction.worse_sign):
         return Verdict.REGRESSION
-    if by_effect:
-        return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
     violated = (evidence.excess.above, evidence.excess.below)
     worse, better = violated if sign > 0 else violated[::-1]
     if worse or better:

@@ -206,6 +206,7 @@ class _Rows:
         too_short = _too_short(before, after, self.effect[row]) if coarse else None
         # A change from zero has no relative size, but is still a change.
         is_told = is_bounded or self.is_exact[row]
+        is_judged = is_told and described.obstacle is None and too_short is None
         return Evidence.of(
             key=pair.key,
             metric=pair.metric,
@@ -217,10 +218,10 @@ class _Rows:
             if is_bounded and high < LARGEST_CHANGE
             else None,
             p_value=self.p_value[row] if is_told else None,
-            rate=self.rate[row] if is_told and described.obstacle is None and too_short is None else None,
+            rate=self.rate[row] if is_judged else None,
             differs=self.differs[row],
-            score=described.score,
-            threshold=described.threshold,
+            score=described.score if is_judged else None,
+            threshold=described.threshold if is_judged else None,
             evidence_reason=too_short or described.obstacle or objection or _unbounded(before, is_told),
             precision=Precision(
                 visible_change=abs(worse) if math.isfinite(worse) else None,

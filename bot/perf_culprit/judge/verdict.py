@@ -79,6 +79,22 @@ def decide_by_sample(evidence: Evidence, *, metric: MetricSettings) -> Decided:
     )
 
 
+def decide_by_strength(evidence: Evidence, *, metric: MetricSettings) -> Decided:
+    """Decide by the newest step of a whole series, whose strength exceeds its limit if it raised an alarm."""
+    if evidence.score is None or evidence.threshold is None:
+        reason = evidence.evidence_reason or because(VerdictReason.NOTHING_TESTED)
+        return Decided(verdict=Verdict.UNTESTED, reason=reason)
+    worsening, verdict, effect = worsening_of(evidence) or 0.0, Verdict.NOT_SEEN, None
+    if evidence.score <= evidence.threshold:
+        code = VerdictReason.WITHIN_LIMIT
+    elif not reaches(worsening, metric.minimum_effect):
+        code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
+    else:
+        code, verdict = VerdictReason.OVER_LIMIT, _proven(worsening)
+    reason = because(code, test=evidence.test, score=evidence.score, limit=evidence.threshold, effect=effect)
+    return Decided(verdict=verdict, reason=reason, worsening=worsening)
+
+
 def _proven(worsening: float) -> Verdict:
     return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
 

@@ -18,8 +18,8 @@ class Scale(StrEnum):
 class DeclaredDetector:
     """A detector of benchmarks, of counters or of both; `judge/<name>.py` computes it, `docs/detectors` describes it.
 
-    `scale`: that of its score, if it has a limit instead of a rate. `by_sample`: its published test of samples can
-    decide alone.
+    `scale`: that of its score, where that has a limit instead of a rate. `by_sample`: its published test of samples
+    can decide alone.
     """
 
     name: str

@@ -286,6 +286,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return SCALES.get(self.test)
 
     @property
+    def is_by_limit(self) -> bool:
+        """Whether a score and its limit decide, as for counters, and no rate."""
+        return self.rate is None and self.score is not None and self.threshold is not None
+
+    @property
     def is_by_sample(self) -> bool:
         """Whether a published test decided, on samples as if they were independent."""
         return self.test.endswith(BY_SAMPLE)

@@ -57,7 +57,6 @@ from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
 from perf_culprit.say.numbers import count_of
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.sections import (
-    BY_COUNTER,
     Sections,
     crossing,
     leaves_limits,
@@ -203,11 +202,11 @@ def certainty_text(finding: Finding) -> str:
     """Return the certainty and its basis, in words unless samples were tested. No foreign text."""
     if finding.test == "exact":
         return "all samples equal" if numbers.is_time(finding.metric.unit) else "exact count"
-    if finding.score is not None and finding.threshold is not None and finding.scale is Scale.OUTSIDE:
-        outside, limit = numbers.percent(finding.score), numbers.percent(finding.threshold)
+    if finding.is_by_limit and finding.scale is Scale.OUTSIDE:
+        outside, limit = (numbers.percent(share or 0.0) for share in (finding.score, finding.threshold))
         return f"{outside} of samples outside, limit {limit}"
-    if finding.score is not None and finding.threshold is not None and finding.scale is Scale.STRENGTH:
-        return f"strength {finding.score:.1f}, limit {finding.threshold:.1f}"
+    if finding.is_by_limit and finding.scale is Scale.STRENGTH:
+        return f"strength {finding.score or 0.0:.1f}, limit {finding.threshold or 0.0:.1f}"
     if finding.rules is not None:
         votes = finding.rules.votes
         flagged = sum(vote.flagged for vote in votes)
@@ -460,7 +459,7 @@ def not_called(sections: Sections) -> tuple[Finding, ...]:
 
 def outside_title(sections: Sections, count: int) -> str:
     """Return a title like "3 of 40 metrics left their limits, but were not called"."""
-    charted = sum(finding.scale in BY_COUNTER for finding in sections.all)
+    charted = sum(finding.is_by_limit for finding in sections.all)
     its, was = ("its", "was") if count == 1 else ("their", "were")
     return (
         f"{count:,} of {count_of(charted, sections.noun)} {left_what(not_called(sections), its)}, but {was} not called"

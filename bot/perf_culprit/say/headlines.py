@@ -177,8 +177,8 @@ def _no_verdict(report: Report, sections: Sections) -> Headline:
 
 def effect(finding: Finding) -> str:
     """Describe the change of one metric, to follow its name: "takes 38.6% longer"."""
-    if finding.score is not None and finding.scale is Scale.OUTSIDE:
-        return f"is outside its limits in {percent(finding.score)} of the samples"
+    if finding.is_by_limit and finding.scale is Scale.OUTSIDE:
+        return f"is outside its limits in {percent(finding.score or 0.0)} of the samples"
     change = finding.relative_change
     beyond = finding.reason.arguments.get("beyond")
     if finding.reason.code is VerdictReason.LEFT_CATEGORY and isinstance(beyond, float):

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from perf_culprit.model.count import COMMAND_BENCHMARK
 from perf_culprit.model.detectors import Scale
@@ -17,7 +16,6 @@ from perf_culprit.say.numbers import is_time
 UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN, Conclusion.NOT_AFFECTED)
 
 # The scores of single counters; a strength is that of a whole history.
-BY_COUNTER: Final = frozenset({Scale.OUTSIDE, Scale.VOTES})
 _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 
 
@@ -133,7 +131,7 @@ def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
 
 
 def leaves_limits(finding: Finding) -> bool:
-    return finding.scale in BY_COUNTER and finding.violation > 1
+    return finding.is_by_limit and finding.violation > 1
 
 
 def left_what(findings: Sequence[Finding], its: str) -> str:
@@ -214,7 +212,7 @@ def _reading_order(finding: Finding) -> tuple[int, int, int, float, float, float
     key, level = finding.key, _LOUDEST_FIRST[finding.level]
     change = worsening(finding)
     size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET_VERDICTS else abs(change)
-    if finding.score is not None and finding.threshold is not None and finding.verdict not in QUIET_VERDICTS:
+    if finding.is_by_limit and finding.verdict not in QUIET_VERDICTS:
         return 1, level, 0, -finding.violation, -finding.excess.time_in_violation, -size, key.benchmark, key.metric
     # A regression or improvement without a relative change started from zero: it is the largest of all.
     if change is None and finding.verdict in PROVEN:

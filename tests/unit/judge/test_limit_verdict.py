@@ -51,9 +51,9 @@ def evidence(
 UNTOLD = because(VerdictReason.WITHIN_LIMIT)
 
 
-def decided(entry: Evidence, *, q_value: float | None = None, by_effect: bool = False) -> Decided:
+def decided(entry: Evidence, *, q_value: float | None = None) -> Decided:
     metric = SETTINGS.of(entry.key)
-    return decide_by_limit(entry, q_value=q_value, metric=metric, policy=SETTINGS, by_effect=by_effect)
+    return decide_by_limit(entry, q_value=q_value, metric=metric, policy=SETTINGS)
 
 
 def test_on_the_limit_is_in_control() -> None:
@@ -97,17 +97,6 @@ def test_the_bad_side_counts_first(above: bool, below: bool, verdict: Verdict) -
 def test_without_sides_the_medians_tell_good_from_bad(change: float, verdict: Verdict) -> None:
     assert decided(evidence(change=change)).verdict is verdict
     assert words_of(decided(evidence(change=change, test="rule_ensemble")).reason) == "rule_ensemble: 0.5, limit 0.2"
-
-
-@pytest.mark.parametrize(("change", "verdict"), [
-    (0.06, Verdict.REGRESSION),
-    (0.04, Verdict.NOT_SEEN),
-    (-0.04, Verdict.NOT_SEEN),
-    (-0.06, Verdict.IMPROVEMENT),
-    (None, Verdict.REGRESSION),
-])  # fmt: skip
-def test_a_benchmark_must_also_move_by_the_minimum_effect(change: float | None, verdict: Verdict) -> None:
-    assert decided(evidence(change=change), by_effect=True).verdict is verdict
 
 
 def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:

@@ -430,7 +430,7 @@ def test_a_detector_judges_what_it_declares_and_has_a_page(declared: DeclaredDet
     made, nothing = detector_of(declared.name), Detector()
     assert (made.detect is not nothing.detect) == declared.of_benchmarks
     assert (made.detect_counters is not nothing.detect_counters) == declared.of_counters
-    assert (made.limit != nothing.limit) == (declared.scale is not None)
+    assert (made.limit != nothing.limit) == (declared.of_counters)
     assert (DOCS / detector_page(declared.name)).is_file()
 
 
