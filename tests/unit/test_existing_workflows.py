@@ -391,6 +391,11 @@ COPIED = f" && cp -r target/criterion {OUTPUT}"
             f"cargo bench{COPIED}",
         ),
         (
+            {"Cargo_D_toml": '[package]\nname = "a"\n[target.\'cfg(not(miri))\'.dev-dependencies]\ncriterion = "1"\n'},
+            "cargo bench --no-run",
+            f"cargo bench{COPIED}",
+        ),
+        (
             {
                 "Cargo_D_toml": '[workspace]\nmembers = ["c/*"]\nexclude = ["c/y"]\n',
                 "c__x__Cargo_D_toml": '[package]\nname = "x"\n[dev-dependencies]\ncriterion = "1"\n'
@@ -453,9 +458,43 @@ def test_tasks_and_modules_without_a_workflow(
     expected = {
         "tox -e bench": f"tox -e bench -- --benchmark-json={OUTPUT}",
         "npm run bench": f"npm run bench -- --outputJson={OUTPUT}",
-        "go test": "(cd x && go test -run '^$' -bench . -benchmem ./...)",
+        "go test": "(cd x && go test -run=^$ -bench . -benchmem ./...)",
     }
     assert first.run == (run or expected[tool])
+
+
+NODE = """
+- uses: actions/setup-node@v4
+  with: {node-version: 22, cache: pnpm}
+- uses: someone/lints@v1
+- run: npm i -fg corepack && corepack enable
+- run: pnpm install
+- run: pnpm test
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "files", "setup", "uses"),
+    [
+        (NODE, {"pnpm-lock_D_yaml": ""}, "npm i -fg corepack && corepack enable", ["actions/setup-node@v4"]),
+        ("- run: 'true'\n", {"pnpm-lock_D_yaml": ""}, "npm install --silent --global pnpm", []),
+        ("- run: 'true'\n", {"yarn_D_lock": ""}, "corepack enable", []),
+        (NODE, {}, "", ["actions/setup-node@v4"]),
+    ],
+)
+def test_a_task_s_program_is_set_up_as_for_the_tests_or_installed(
+    tmp_path: Path, steps: str, files: dict[str, str], setup: str, uses: list[str]
+) -> None:
+    scripts = '{"packageManager": "yarn@4.1.0", "scripts": {"bench": "vitest bench"}}'
+    first = proposed(tmp_path, steps, package_D_json=scripts, **files)
+    assert (first.setup, [step["uses"] for step in first.steps]) == (setup, uses)
+
+
+def test_tox_is_installed_as_the_workflow_does(tmp_path: Path) -> None:
+    steps = "- uses: actions/setup-python@v5\n- run: python -m pip install tox\n- run: python -m tox -e py\n"
+    first = proposed(tmp_path, steps, tox_D_ini="[testenv:bench]\ncommands = python b.py")
+    assert first.setup == "python -m pip install tox"
+    assert first.steps == ({"uses": "actions/setup-python@v5"},)
 
 
 def test_try_reads_one_execution_and_writes_nothing_without_a_result(
@@ -646,7 +685,7 @@ def test_what_only_speaks_of_benchmarks_measures_nothing(run: str) -> None:
 def test_a_benchmark_that_is_only_tried_out_gives_way_to_what_the_files_hold(tmp_path: Path) -> None:
     files = {"Makefile": "test-bench:\n\tgo test -bench=. -benchtime=1x\n", "a_test_D_go": "func BenchmarkA(b"}
     result = proposed(tmp_path, "- run: make test-bench\n", **files)
-    assert result.run == "go test -run '^$' -bench . -benchmem ./..."
+    assert result.run == "go test -run=^$ -bench . -benchmem ./..."
 
 
 def test_what_sets_a_job_up_comes_along_whoever_made_it(tmp_path: Path) -> None:

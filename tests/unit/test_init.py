@@ -73,6 +73,20 @@ def test_a_test_that_asks_for_the_fixture_shows_pytest_benchmark(tmp_path: Path)
     assert suggestions(look(tmp_path))[0].setup == "pip install -r requirements.txt pytest pytest-benchmark"
 
 
+@pytest.mark.parametrize(("config", "where"), [("", "bench/bench*.py"), ("python_files = ['*.py']", "bench")])
+def test_files_that_pytest_does_not_collect_by_itself_are_named(tmp_path: Path, config: str, where: str) -> None:
+    bench = "def test_parse(benchmark):\n    benchmark(int, '3')\n"
+    files = {"bench/bench_x.py": bench, "bench/requirements.txt": "pandas\n", "pyproject.toml": config}
+    (result,) = suggestions(look(lay_out(tmp_path, files)))
+    assert f" pytest {where} --benchmark-json" in result.run
+    assert result.setup == "pip install . -r bench/requirements.txt pytest pytest-benchmark"
+
+
+def test_scripts_in_the_folder_of_benchmarks_are_no_tests_of_pytest_benchmark(tmp_path: Path) -> None:
+    root = lay_out(tmp_path, {"requirements.txt": "pytest-benchmark\n", "bench/run.py": "print(1)\n"})
+    assert suggestions(look(root)) == ()
+
+
 @pytest.mark.parametrize(("run", "installs"), [("pytest -q bench", True), ("make bench", False)])
 def test_a_named_command_is_prepared_as_its_program_is(tmp_path: Path, run: str, installs: bool) -> None:
     root = lay_out(tmp_path, REPOSITORIES["pytest-benchmark"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from perf_culprit.init.build_files import build_file_suggestions
-from perf_culprit.init.existing_workflows import workflow_suggestions
+from perf_culprit.init.existing_workflows import with_program, workflow_suggestions
 from perf_culprit.init.native_output import (
     JULIA_BUILD,
     JULIA_SUITE,
@@ -65,7 +65,8 @@ def _task(text: str, repository: Repository, *, build: str, place: str) -> Sugge
     timed = replace(command, is_timed=True).line
     run, other = (timed, printed) if command.is_timed else (printed, timed)
     notes = (*command.notes, *[TIMED_NOTE] * command.is_timed)
-    return Suggestion(tool=text, run=run, build=build, place=place, notes=notes, others=(other,), fault=command.fault)
+    one = Suggestion(tool=text, run=run, build=build, place=place, notes=notes, others=(other,), fault=command.fault)
+    return with_program(one, text.split(maxsplit=1)[0], repository)
 
 
 def _go_modules(repository: Repository) -> Suggestion | None:
@@ -77,24 +78,39 @@ def _go_modules(repository: Repository) -> Suggestion | None:
     holding = {max((folder for folder in folders if name.startswith(folder)), key=len, default="") for name in tests}
     if not tests or holding <= {""}:
         return None
-    bench = "go test -run '^$' -bench . -benchmem ./..."
+    bench = "go test -run=^$ -bench . -benchmem ./..."
     parts = [f"(cd {folder} && {bench})" if folder else bench for folder in sorted(holding)]
     return Suggestion(tool="go test", run=" && ".join(parts), place="go.mod")
 
 
 def _pytest_benchmark(repository: Repository) -> Suggestion | None:
-    if not any(repository.says(names, text) for names, text in PYTEST_BENCHMARK):
+    (manifests, depends), (files, uses) = PYTEST_BENCHMARK
+    is_named = repository.says(manifests, depends) and not _has_other_scripts(repository)
+    if not (is_named or repository.says(files, uses)):
         return None
+    folder = repository.bench_folder
     packaged = "." if repository.has(r"^(pyproject\.toml|setup\.py)$") else None
-    required = "-r requirements.txt" if not packaged and repository.has(r"^requirements\.txt$") else None
+    own = [f"{folder}/requirements.txt"] * bool(folder) + ["requirements.txt"] * (not packaged)
+    required = [f"-r {name}" for name in own if name in repository.files]
     # The commit's own files come first: the installed package is the checked-out commit's, for both sides.
     path = "src" if (repository.root / "src").is_dir() else "."
-    where = repository.bench_folder or "tests --benchmark-only"
+    where = folder or "tests --benchmark-only"
+    using = [name for name in repository.matching(re.compile(files)) if re.search(uses, repository.read(name))]
+    inside = [name.removeprefix(f"{folder}/") for name in using if name.startswith(f"{folder}/")]
+    if inside and all(name.startswith("bench") for name in inside) and not repository.says(manifests, "python_files"):
+        # By default, pytest collects only files that are named after tests.
+        where = f"{folder}/bench*.py"
     return Suggestion(
         tool="pytest-benchmark",
-        setup=" ".join(filter(None, ("pip install", packaged, required, "pytest pytest-benchmark"))),
+        setup=" ".join(filter(None, ("pip install", packaged, *required, "pytest pytest-benchmark"))),
         run=f'PYTHONPATH={path} pytest {where} --benchmark-json="$PERF_CULPRIT_OUTPUT"',
     )
+
+
+def _has_other_scripts(repository: Repository) -> bool:
+    """Return whether the folder of benchmarks has Python files, and none that pytest collects."""
+    scripts = repository.matching(re.compile(rf"^{repository.bench_folder}/.*\.py$"))
+    return bool(scripts) and not any(re.search(r"(^|/)test_[^/]*\.py$|_test\.py$", name) for name in scripts)
 
 
 def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
@@ -129,7 +145,7 @@ PYTEST_BENCHMARK: Final = (
 )
 # Tool, path and content of a file that shows it (regular expressions), setup, run.
 _TOOL_SIGNS: Final = (
-    ("go test", r"_test\.go$", r"func Benchmark\w*\(", "", "go test -run '^$' -bench . -benchmem ./..."),
+    ("go test", r"_test\.go$", r"func Benchmark\w*\(", "", "go test -run=^$ -bench . -benchmem ./..."),
     (
         "Julia",
         r"^benchmark/benchmarks\.jl$",

@@ -48,7 +48,9 @@ def _packages(repository: Repository) -> dict[str, Mapping[str, Any]]:
 
 
 def _uses_criterion(about: Mapping[str, Any]) -> bool:
-    tables = [about.get(kind) for kind in ("dependencies", "dev-dependencies")]
+    platforms = about.get("target")
+    each = [about, *platforms.values()] if isinstance(platforms, dict) else [about]
+    tables = [one.get(kind) for one in each if isinstance(one, dict) for kind in ("dependencies", "dev-dependencies")]
     names = {name for table in tables if isinstance(table, dict) for name in table}
     return any(re.match(r"(codspeed-)?criterion\b", name) for name in names)
 

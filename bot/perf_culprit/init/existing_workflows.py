@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from perf_culprit.init.command_lines import BENCHER, TALK, bencher_command, logical_lines, measuring_tool, without_noise
-from perf_culprit.init.job_preparation import CODSPEED_BUILD, SIDES, VENV, Preparation, placed, preparation_of
+from perf_culprit.init.job_preparation import BROUGHT, CODSPEED_BUILD, SIDES, VENV, Preparation, placed, preparation_of
 from perf_culprit.init.native_output import (
     OUTPUT_FILE,
     TIMED_NOTE,
@@ -75,6 +75,35 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
             by_job.setdefault(step.job.place, []).append(step)
     each = [_suggestion(_same_kind(those), repository) for those in by_job.values()]
     return [step for step in each if step.is_sure], [step for step in each if not step.is_sure]
+
+
+# Actions that a job which does not measure needs for its programs too.
+_SETS_UP: Final = re.compile(r"/(action-)?(setup|install)\b|toolchain")
+
+
+def with_program(suggestion: Suggestion, program: str, repository: Repository) -> Suggestion:
+    """Add what a job of the workflows sets up before it runs the same program; else install the program."""
+    runs = re.compile(rf"(?m)(?:^|[;&|]|\s-m)\s*{re.escape(program)}\s")
+    usual = [job for job in jobs(repository) if not OTHER_SYSTEMS.search(job.runner)]
+    runner = next(
+        (
+            (job, position)
+            for job in sorted(usual, key=lambda job: not {"push", "pull_request"} & set(job.events))
+            for position, step in enumerate(job.steps)
+            if not step.is_skipped and runs.search(step.run)
+        ),
+        None,
+    )
+    done = preparation_of(*runner) if runner else Preparation()
+    steps = tuple(step for step in done.steps if _SETS_UP.search(step["uses"]))
+    there = "\n".join([*done.setup, *(step["uses"] for step in steps)])
+    install = BROUGHT.get(program, "")
+    if re.search(r'"packageManager":\s*"yarn@[2-9]', repository.read("package.json")) and program == "yarn":
+        install = "corepack enable"
+    if re.search(rf"\b({program}|corepack)\b", there):
+        install = ""
+    setup = _joined(dict.fromkeys([suggestion.setup, *done.setup, install]))
+    return replace(suggestion, steps=steps, setup=setup)
 
 
 # Parts of a command that concern how a suite is measured and stored, not which suite it is.

@@ -23,7 +23,7 @@ ACTION_COMMANDS: Final = (
 )
 MACHINE: Final = re.compile(
     r"^(sudo\b|(apt|apt-get|dnf|brew|apk)\b|rustup\b|cargo (\+\S+ )?(install|binstall)\b|go install\b"
-    r"|npm (i|install) (-g|--global)\b|corepack\b|dotnet tool\b|uv (python|tool)\b|pipx\b"
+    r"|npm (i|install) (-\w*g|--global)\b|corepack\b|dotnet tool\b|uv (python|tool)\b|pipx\b"
     r"|(python3? -\S*m )?pip3? install\b|pnpm add -g|gem install\b|(curl|wget|conda|mamba|micromamba|ulimit)\b"
     r"|julia -e)"
 )
@@ -39,6 +39,16 @@ STORED_VARIABLE: Final = re.compile(r"echo\s+['\"]?([A-Z_]\w*)=([^'\"\n>$]*?)['\
 TESTS: Final = re.compile(
     r"\bsmoke\b|^(run )?(unit )?tests?\b|\blint|clippy|^check\b|\bdoc(s|umentation)?\b", re.IGNORECASE
 )
+# Programs that a command names, and how a machine gets them.
+BROUGHT: Final = {
+    **{
+        name: f"pip install --quiet {name}"
+        for name in ("cmake", "hatch", "invoke", "meson", "nox", "pdm", "poetry", "pytest", "tox", "uv")
+    },
+    "asv": "pip install --quiet asv virtualenv",
+    "just": "pip install --quiet rust-just",
+    **{name: f"npm install --silent --global {name}" for name in ("bun", "deno", "pnpm", "yarn")},
+}
 VENV: Final = ". .venv/bin/activate"
 BASH: Final = re.compile(
     r"\[\[|pipefail|<<<|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"

@@ -20,7 +20,7 @@ from perf_culprit.errors import BotError, DataError, visible
 from perf_culprit.flows.measurement import Tried, built_head
 from perf_culprit.init.command_lines import logical_lines, measuring_tool
 from perf_culprit.init.declared_names import lost_names
-from perf_culprit.init.job_preparation import PIP
+from perf_culprit.init.job_preparation import BROUGHT, PIP
 from perf_culprit.init.native_output import TIMER
 from perf_culprit.init.repository import Repository, look
 from perf_culprit.init.workflow_files import Choice
@@ -56,16 +56,6 @@ BRINGS: Final = (
     ("swift", "swift"),
     ("setup-zig", "zig"),
 )
-# Programs that a command names, and how the scratch folder gets them.
-BROUGHT: Final = {
-    **{
-        name: f"pip install --quiet {name}"
-        for name in ("cmake", "hatch", "invoke", "meson", "nox", "pdm", "poetry", "pytest", "tox", "uv")
-    },
-    "asv": "pip install --quiet asv virtualenv",
-    "just": "pip install --quiet rust-just",
-    **{name: f"npm install --silent --global {name}" for name in ("bun", "deno", "pnpm", "yarn")},
-}
 # Programs that the machine must have.
 _MACHINE_PROGRAMS: Final = frozenset(
     {
