@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 
 from perf_culprit import git
-from perf_culprit.action.jobs.releases import Release, bumped, release_before
+from perf_culprit.action.jobs.releases import Release, bumped, release_before, unasked
+from perf_culprit.config.reader import parse_config
 from perf_culprit.flows.compared_commits import ReferenceCommit
+from perf_culprit.github.host import CheckConclusion, check_conclusion
+from perf_culprit.say.comment import render_markdown
 from tests.support.fake_github.faults import Fault
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.reports import every_conclusion
 from tests.support.scenarios import LEVEL, SLOWER, Outcome, Project, form, project
 from tests.support.webhooks import event
 
@@ -130,6 +134,25 @@ def test_an_unreadable_manifest_is_a_warning(project: Project) -> None:
     assert "::warning title=perf-culprit::comparison with the release before: " in outcome.log
     assert "1 of 2 benchmarks got slower" in outcome.log
     assert checked(project) == []
+
+
+@pytest.mark.parametrize(
+    ("configuration", "conclusion"),
+    [
+        (b"levels: {warn: 5%}", CheckConclusion.NEUTRAL),
+        (b"levels: {fail: 10%}", CheckConclusion.FAILURE),
+        (b"benchmarks: [{match: parse, levels: {fail: 10%}}]", CheckConclusion.FAILURE),
+    ],
+)
+def test_a_comparison_that_nobody_asked_for_fails_only_by_a_stated_level(
+    configuration: bytes, conclusion: CheckConclusion
+) -> None:
+    failing = every_conclusion()["regression-fails"]
+    assert check_conclusion([failing]) is CheckConclusion.FAILURE
+    report = unasked(failing, parse_config(configuration, place="perf.yml"))
+    assert check_conclusion([report]) is conclusion
+    says = "This fails the check." if report.failed else "This does not fail the check."
+    assert says in render_markdown(report)
 
 
 POETRY = '[tool.poetry]\nversion = "{}"'

@@ -160,6 +160,7 @@ def follow_tag(job: ActionJob, host: Host, *, name: str, commit: str) -> bool:
 def _against_release_before(
     job: ActionJob, host: Host, releases: "Releases", release: "Release", commit: str
 ) -> tuple[Report, ...]:
+    from perf_culprit.action.jobs.releases import unasked
     from perf_culprit.flows.publish import complete_check
     from perf_culprit.say.issue_texts import uncompared_line
 
@@ -167,7 +168,7 @@ def _against_release_before(
     if not reports:
         job.log.say(told := uncompared_line(release.name))
         summarise(job, f"{told}\n")
-    for report in reports:
+    for report in (unasked(report, job.inputs.config) for report in reports):
         with open_job_check(job, host, sha=commit, name=reference_check_name(report.suite)) as check:
             if check is not None:
                 complete_check(check, [report], job.destination)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.files import temporary_folder
@@ -14,6 +16,7 @@ from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.compared_commits import ReferenceCommit
 from perf_culprit.github.host import Host
 from perf_culprit.measure.package_manifests import MANIFESTS, PACKAGE_NAME, PACKAGE_VERSION, tag_of_version
+from perf_culprit.model.finding import Level
 from perf_culprit.model.report import Report
 from perf_culprit.store.opening import OF_SEARCHES, HistoryPlace, open_history, suite_names
 from perf_culprit.store.protocol import NamedRun
@@ -100,6 +103,18 @@ class Releases:
             for stored in newest
             if isinstance(stored, NamedRun)
         )
+
+
+def unasked(report: Report, config: Config) -> Report:
+    """Return the report of a comparison that nobody asked for: it only warns, unless a `levels.fail` is stated."""
+    if any(levels.fail is not None for levels in (config.levels, *(one.levels for one in config.benchmarks))):
+        return report
+    findings = tuple(
+        structs.replace(finding, level=Level.WARN) if finding.level is Level.FAIL else finding
+        for finding in report.findings
+    )
+    warned = structs.replace(report, findings=findings)
+    return structs.replace(warned, failed=warned.fails)
 
 
 @contextmanager
