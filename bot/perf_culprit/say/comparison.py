@@ -232,6 +232,17 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         yield paragraph(
             words("{} {}", Strong(Safe("Not tested:")), some(list(map(_lost, report.lost)), TEXT_LIMITS.names))
         )
+    if gone := unexplained(report):
+        names = [metric_name(key, with_metric=sections.several_metrics) for key in gone]
+        it = "it was" if len(gone) == 1 else "they were"
+        yield paragraph(
+            words(
+                "{} {}: missing on the target. Unless {} removed, see why: a crash or a time limit leaves no result.",
+                Strong(Safe("Not tested:")),
+                some(names, WARNED_NAMES),
+                Safe(it),
+            )
+        )
     above, _ = _split_notes(report)
     for place, note in enumerate(above):
         is_reason = place == 0 and report.conclusion in UNJUDGED
@@ -246,13 +257,6 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     if changed := sections.not_comparable:
         names = [_named(one, sections) for one in changed]
         yield _on_page(words("{} {}", Strong(Safe("Another benchmark now:")), some(names, WARNED_NAMES)))
-    if gone := unexplained(report):
-        benchmarks = {key.benchmark for key in gone}
-        metrics = [key for key in report.missing if key.benchmark in benchmarks]
-        count = len(metrics if sections.several_metrics else gone)
-        missing = f"{count_of(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here:"
-        names = [metric_name(key, with_metric=sections.several_metrics) for key in gone]
-        yield _on_page(words("{} {}", Strong(Safe(missing)), some(names, WARNED_NAMES)))
 
 
 def _lost(lost: Lost) -> Text:

@@ -112,7 +112,7 @@ _EXPECTED = {
 def headline(report: Report, sections: Sections) -> Headline:
     told = _of_conclusion(report, sections)
     if gone := unexplained(report):
-        told = replace(told, text=f"{told.text}; {len(gone):,} missing")
+        told = _untested(replace(told, text=f"{told.text}; {len(gone):,} missing"))
     if report.lost:
         told = _lost_first(report, told)
     if any(note.code is Remark.LOST for note in report.notes) or report.has_failed_command:
@@ -132,13 +132,17 @@ def unexplained(report: Report) -> tuple[MetricKey, ...]:
 
 
 def _lost_first(report: Report, told: Headline) -> Headline:
-    """Begin the headline with what failed. It is never green."""
+    """Begin the headline with what failed."""
     named = [one for one in report.lost if one.benchmark]
     how = "skipped" if all(one.kind is Loss.SKIPPED for one in named) else "failed"
     first = f"{count_of(len(named), 'benchmark')} {how}" if named else f"The {report.lost[0].side} failed"
-    text = f"{first}; {told.text[0].lower()}{told.text[1:]}"
+    return _untested(replace(told, text=f"{first}; {told.text[0].lower()}{told.text[1:]}"))
+
+
+def _untested(told: Headline) -> Headline:
+    """Return the headline of a run that lacks something: it is not green."""
     is_fine = told.tone in (Tone.FINE, Tone.BETTER, Tone.PLAIN)
-    return Headline("⚠️", text, Tone.UNSURE) if is_fine else replace(told, text=text)
+    return replace(told, emoji="⚠️", tone=Tone.UNSURE) if is_fine else told
 
 
 def exceeded_budgets(report: Report) -> int:

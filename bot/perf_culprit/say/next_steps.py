@@ -179,7 +179,7 @@ def _done(report: Report) -> str:
         return f"Run what failed at that commit, and measure again.{fails}"
     if not report.missing:
         return "Nothing to do."
-    return f"See why benchmarks are missing: a crash or a time limit leaves no result.{fails}"
+    return f"See why benchmarks are missing.{fails}"
 
 
 def unchanged_advice(report: Report, sections: Sections) -> str:

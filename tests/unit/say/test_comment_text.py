@@ -134,13 +134,14 @@ def test_unjudged_changes_are_folded_without_a_verdict(findings: tuple[Finding, 
 def test_missing_benchmarks_are_visible() -> None:
     keys = tuple(MetricKey(f"gone{i}", "time") for i in range(5))
     text = render_markdown(replace(report(Conclusion.NO_CHANGE, *UNCHANGED), missing=keys))
+    assert "### ⚠️ " in text, "what was not tested is not green"
     assert (
-        "**5 benchmarks of the baseline are missing here:** `gone0`, `gone1`, `gone2` and 2 more\n"
+        "**Not tested:** `gone0`, `gone1`, `gone2` and 2 more: missing on the target. Unless they were removed, see why"
         in text[: text.index("<details>")]
     )
     both = tuple(MetricKey(f"gone{i}", metric) for i in range(2) for metric in ("time", "cpu_time"))
     text = render_markdown(replace(report(Conclusion.NO_CHANGE, *UNCHANGED), missing=both))
-    assert "**2 benchmarks of the baseline are missing here:** `gone0`, `gone1`\n" in text
+    assert "**Not tested:** `gone0`, `gone1`: missing on the target." in text
     assert "2 missing" in text
     assert "- `gone0` · time, cpu" in text
 

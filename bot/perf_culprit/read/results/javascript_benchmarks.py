@@ -237,12 +237,15 @@ def _read_benchmarkjs(source: Source) -> Parsed:
     entries = [(entry, entry.find("stats") or entry) for entry in (source.results() or source.root()).elements()]
     # A benchmark that threw has no rate.
     measured = [(entry, stats) for entry, stats in entries if entry.at("hz").value]
-    failed = len(entries) - len(measured)
+    failed = tuple(
+        lost(entry.at("name").text(), entry.peek("error")) for entry, _ in entries if not entry.at("hz").value
+    )
     return Parsed(
         benchmarks=unique(
             (_benchmarkjs_benchmark(entry.at("name").text(), stats), entry.place) for entry, stats in measured
         ),
-        notes=(f"left out because they failed: {failed}",) * bool(failed),
+        lost=failed,
+        notes=(f"left out because they failed: {len(failed)}",) * bool(failed),
     )
 
 
@@ -289,10 +292,11 @@ def _read_vitest(source: Source) -> Parsed:
     entries = list(_of_suites(root) if root.find("files") is not None else _of_tests(root))
     # A benchmark that threw has a name but no measurements.
     measured = [(name, entry) for name, entry in entries if entry.find("mean") is not None]
-    failed = len(entries) - len(measured)
+    failed = tuple(lost(name, _failure(entry)) for name, entry in entries if entry.find("mean") is None)
     return Parsed(
         benchmarks=unique((_tinybench_benchmark(name, entry), entry.place) for name, entry in measured),
-        notes=(f"left out because they failed: {failed}",) * bool(failed),
+        lost=failed,
+        notes=(f"left out because they failed: {len(failed)}",) * bool(failed),
     )
 
 
@@ -310,11 +314,19 @@ def _of_tests(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         name = PurePath(file.at("name").text()).name
         for test in file.at("assertionResults").elements():
             if test.at("status").text() == "failed":
-                yield name, test
+                titles = [title.text() for title in test.at("ancestorTitles").elements()]
+                yield " > ".join([name, *titles, test.at("title").text()]), test
             for group in test.at("benchmarks").elements():
                 for task in group.at("tasks").elements():
                     if task.find("fromStore") is None:
                         yield f"{name} > {group.at('name').text()} > {task.at('name').text()}", task.at("latency")
+
+
+def _failure(entry: JsonValue) -> str | None:
+    """Return a failed test's message, without the stack below it. Benchmarks of earlier versions have none."""
+    messages = entry.peek("failureMessages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return first.partition("\n    at ")[0] if isinstance(first, str) else None
 
 
 VITEST = ResultReader(

@@ -9,6 +9,7 @@ from typing import Final
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.model.reason import Loss
 from perf_culprit.model.run import TIME, Benchmark, Direction, Metric, Summary
 from perf_culprit.model.unit_sizes import BYTES
 from perf_culprit.read.results.console import (
@@ -38,6 +39,7 @@ from perf_culprit.read.results.parsed import (
     ResultReader,
     from_summary,
     gathered,
+    lost,
     unique,
 )
 from perf_culprit.read.results.source import Source
@@ -419,6 +421,7 @@ def _asv_values(source: Source) -> Iterator[tuple[str, str, str]]:
                 table.rules += 1
         elif head and (named := ASV_NAMED.fullmatch(head["rest"])) is not None:
             name, table = named["name"], None
+            # `1/3 failed` is above a table that names them.
             if named["cell"] != "ok" and not named["cell"].endswith(" failed"):
                 yield name, f"{source.place}:{number}", named["cell"]
         elif table is not None and table.rules == 1:
@@ -441,9 +444,17 @@ def _read_asv_text(source: Source) -> Parsed:
     if len(cells) > FILE_LIMITS.asv_values:
         raise source.error(f"holds more than {FILE_LIMITS.asv_values:,} values", "give asv's result files instead")
     values = [(name, place, ASV_CELL.fullmatch(text)) for name, place, text in cells]
-    failed = sum(cell is None for _, _, cell in values)
     placed = [(_asv_benchmark(name, place, cell), place) for name, place, cell in values if cell is not None]
-    return Parsed(benchmarks=gathered(placed), notes=(f"left out because they failed: {failed}",) * bool(failed))
+    failed = tuple(
+        lost(name, kind=Loss.SKIPPED if text == "n/a" else Loss.FAILED)
+        for (name, _, text), (_, _, cell) in zip(cells, values, strict=True)
+        if cell is None
+    )
+    return Parsed(
+        benchmarks=gathered(placed),
+        lost=failed,
+        notes=(f"left out because they failed: {len(failed)}",) * bool(failed),
+    )
 
 
 ASV_TEXT = ResultReader(

@@ -11,7 +11,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from perf_culprit.model.file_limits import FILE_LIMITS
-from perf_culprit.model.run import LONGEST_NAME, TIME, Benchmark, Direction, Environment, Metric, Summary
+from perf_culprit.model.reason import Loss
+from perf_culprit.model.run import LONGEST_NAME, TIME, Benchmark, Direction, Environment, Lost, Metric, Summary
 from perf_culprit.read.results.console import NUMBER, PRINTED_NS, VALUE_GROUP, Lines, Measured, line_reader, nanoseconds
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
@@ -27,6 +28,7 @@ from perf_culprit.read.results.parsed import (
     from_samples,
     from_summary,
     full_hash,
+    lost,
     unique,
     utc_time,
 )
@@ -234,19 +236,20 @@ LARGEST = sys.float_info.max
 
 def _read_asv(source: Source) -> Parsed:
     root = source.root()
-    rows = [(name, row) for name, value in root.at("results").members() if (row := _asv_row(root, value)) is not None]
+    rows = [(name, _asv_row(root, value)) for name, value in root.at("results").members()]
     suite = _asv_suite(source.beside(ASV_SUITE))
     outcomes = [
         outcome for name, row in rows for outcome in _asv_outcomes(name, row, _asv_metric(name, suite.peek(name)))
     ]
-    failed = sum(benchmark is None for benchmark, _ in outcomes) + len(root.at("results").value) - len(rows)
+    failed = tuple(one for one, _ in outcomes if isinstance(one, Lost))
     starts = [start for _, row in rows if (start := row.get("started_at")) is not None and start.is_finite]
     return Parsed(
-        benchmarks=unique((benchmark, place) for benchmark, place in outcomes if benchmark is not None),
+        benchmarks=unique((one, place) for one, place in outcomes if isinstance(one, Benchmark)),
         environment=_asv_environment(root),
         commit=full_hash(root.at("commit_hash").value),
         time=epoch_time(min(start.number() for start in starts) / 1000) if starts else None,
-        notes=(f"left out because they failed or were skipped: {failed}",) * bool(failed),
+        lost=failed,
+        notes=(f"left out because they failed or were skipped: {len(failed)}",) * bool(failed),
     )
 
 
@@ -256,31 +259,33 @@ def _asv_suite(beside: Source | None) -> JsonValue:
     return JsonValue(None if beside is None else beside.json_or_none(), ASV_SUITE)
 
 
-def _asv_row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
-    """Return the columns of one benchmark by name; None if it failed as a whole."""
+def _asv_row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue]:
+    """Return the columns of one benchmark by name; none if it failed as a whole."""
     if isinstance(value.value, dict):
         return dict(value.members())
     if (columns := root.find("result_columns")) is None or not isinstance(value.value, list):
         # Version 1 writes an unparametrised result as a bare number.
-        return None if value.value is None else {"result": value}
+        return {} if value.value is None else {"result": value}
     names = [column.text() for column in columns.elements()]
     # Trailing columns without a value are not written.
     return dict(zip(names, value.elements(), strict=False))
 
 
-def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Iterator[tuple[Benchmark | None, str]]:
+def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Iterator[tuple[Benchmark | Lost, str]]:
+    names = _asv_names(name, row.get("params"))
     if (result := row.get("result")) is None or result.value is None:
-        yield None, name
+        yield from ((lost(one), one) for one in names or [name])
         return
     values = list(result.elements()) if isinstance(result.value, list) else [result]
-    names = _asv_names(name, row.get("params"), result, count=len(values))
+    if len(names) != len(values):
+        raise result.error("has another number of results than its parameters have combinations")
     columns = [_asv_cells(row, column, len(values)) for column in ASV_COLUMNS]
     version = _asv_version(row.get("version"))
     for i, (full_name, value, samples, *statistics) in enumerate(zip(names, values, *columns, strict=True)):
         place = value.place
-        # None: the combination failed (null) or was skipped (NaN).
+        # The combination failed (null) or was skipped (NaN).
         if value.value is None or (isinstance(value.value, float) and math.isnan(value.value)):
-            yield None, place
+            yield lost(full_name, kind=Loss.FAILED if value.value is None else Loss.SKIPPED), place
         elif samples is not None and samples != []:
             repeated = JsonValue(samples, value.file, f"{row['samples'].path}[{i}]")
             numbers = repeated.numbers()
@@ -317,12 +322,15 @@ def _asv_cells(row: dict[str, JsonValue], column: str, count: int) -> list[Any]:
     return values + [None] * (count - len(values))
 
 
-def _asv_names(name: str, params: JsonValue | None, result: JsonValue, *, count: int) -> list[str]:
-    """Return one name per combination of parameters, in the order of itertools.product, as asv shows them."""
+def _asv_names(name: str, params: JsonValue | None) -> list[str]:
+    """Return one name per combination of parameters, in the order of itertools.product, as asv shows them.
+
+    Return none if there are too many combinations.
+    """
     given = () if params is None or params.value is None else params.elements()
     axes = [[str(value.value) for value in axis.elements()] for axis in given]
-    if count > FILE_LIMITS.parameter_combinations or math.prod(len(axis) for axis in axes) != count:
-        raise result.error("has another number of results than its parameters have combinations")
+    if math.prod(len(axis) for axis in axes) > FILE_LIMITS.parameter_combinations:
+        return []
     if not axes:
         return [name]
     return [f"{name}({', '.join(values)})" for values in itertools.product(*axes)]
