@@ -388,7 +388,7 @@ def test_an_interrupt_keeps_whole_rounds_and_their_verdict_and_another_call_adds
     assert "got slower" in shown.out or "got worse" in shown.out
     assert "\ninterrupted: measured 3 of 6 rounds\n" in shown.out
     assert shown.out.splitlines()[-1] == "to continue: repeat the command with --resume"
-    assert "round 2 of 6, less than a minute to go: baseline" in shown.err
+    assert "round 2 of 6, less than a minute to go" in shown.err
     assert rounds_kept(repository) == [[1, 1, 2, 2, 3, 3]] * 2
     first = written(repository, "target")
     assert worktrees(repository) == 1
@@ -447,7 +447,7 @@ def test_no_round_begins_that_would_end_after_the_limit(repository: Path, capsys
     shown = capsys.readouterr()
     assert "\ntime limit reached: measured 1 of 16 rounds\n" in shown.out
     assert shown.out.splitlines()[-1] == "to continue: repeat the command with --resume"
-    assert "round 1 of at most 16, less than a minute to go: baseline" in shown.err
+    assert "round 1 of at most 16, less than a minute to go" in shown.err
     assert measure(repository, *limited, "--resume") == 0
     assert "measured 2 of 16 rounds" in capsys.readouterr().out
     assert measure(repository, *limited[:-2], "--resume") == 0

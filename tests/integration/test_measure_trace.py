@@ -55,7 +55,7 @@ def test_each_commit_gets_a_trace_with_its_own_calls(
     out = tmp_path / "out"
     assert measure(repository, out, newer_interpreter()) == 0
     output = capsys.readouterr().out
-    assert f"trace: {out / 'target-trace.json'}" in output
+    assert f"traces: {out}/*-trace*" in output
     assert f"--target {out / 'target.json'} --diagnosis {out / 'diagnosis.json'}" in output
     diagnosis = json.loads((out / "diagnosis.json").read_bytes())
     commits = [json.loads((out / f"{name}.json").read_bytes())["commit"] for name in ("baseline", "target")]

@@ -111,8 +111,8 @@ def _show(measured: "Measurement", rounds: int) -> int:
     why = "interrupted: " if is_interrupted else "time limit reached: " if measured.is_out_of_time else ""
     # A resumed measurement may hold more rounds than are requested now.
     say(f"{why}measured {measured.rounds} of {max(rounds, measured.rounds)} rounds")
-    for trace in measured.traces:
-        say(f"trace: {trace}")
+    if measured.traces:
+        say(f"traces: {measured.traces[0].parent}/*-trace*")
     second = "".join(
         f" {option} {file}" for option, file in zip(("--confirm-baseline", "--confirm"), measured.confirm, strict=False)
     )

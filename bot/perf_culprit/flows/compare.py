@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import BinaryIO, Final, TypedDict
 
@@ -210,13 +210,20 @@ MOST_COMPARED_NAMES: Final = 100
 
 
 def _similar_names(report: Report) -> tuple[str, ...]:
-    """Pair each missing metric with the new metric of the closest name, as text."""
-    missing, new = (
-        [f"{key.benchmark} · {key.metric}" for key in keys[:MOST_COMPARED_NAMES]]
-        for keys in (report.missing, report.new)
+    """Pair each missing benchmark with the new one of the closest name, without what all names begin with, as text.
+
+    If the names are the same, pair metrics.
+    """
+    missing, new = (keys[:MOST_COMPARED_NAMES] for keys in (report.missing, report.new))
+    is_same = bool({key.benchmark for key in missing} & {key.benchmark for key in new})
+    before, after = (
+        list(dict.fromkeys(f"{key.benchmark} · {key.metric}" if is_same else key.benchmark for key in keys))
+        for keys in (missing, new)
     )
-    pairs = ((name, get_close_matches(name, new, n=1)) for name in missing)
-    return tuple(islice((f"{name} → {close[0]}" for name, close in pairs if close), TEXT_LIMITS.reason_names))
+    start = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*before, *after, strict=False)))
+    rests = {name[start:]: name for name in after}
+    pairs = ((name, get_close_matches(name[start:], rests, n=1)) for name in before)
+    return tuple(islice((f"{name} → {rests[close[0]]}" for name, close in pairs if close), TEXT_LIMITS.reason_names))
 
 
 def flagged(report: Report) -> tuple[str, ...]:

@@ -634,9 +634,9 @@ class _Measurement:
         seconds = dict.fromkeys(results, 0.0)
         seed, number = sides[0].run.seed or 0, sides[0].rounds + 1
         interrupt = None
+        self._say(words)
         try:
             for side, filler in balanced_round(sides, seed=seed, number=number):
-                self._say(f"{words}: {side.name} {side.commit[:12]}")
                 begun = time.monotonic()
                 executed = self._attempt(workplace, side, names, filler=filler, is_first=number == 1 and not names)
                 if executed is not None:

@@ -50,8 +50,8 @@ def resolve_commit(repository: Path, revision: str) -> str:
     if (commit := find_commit(repository, revision)) is None:
         raise UsageError(
             f"git knows no commit {revision!r} here",
-            place=str(repository),
-            next_step="check the spelling; in a shallow checkout set `fetch-depth: 0`",
+            place="" if str(repository) == "." else str(repository),
+            next_step=f"check the spelling, or {FETCH_ALL}" if is_shallow(repository) else "check the spelling",
         )
     return commit
 

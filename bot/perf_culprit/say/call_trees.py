@@ -130,7 +130,7 @@ def _suspects(
         yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
     if comparison.answer is not Answer.SLOWER and (rows := _moved(comparison)):
         title = Safe(unproven("Methods that moved most"))
-        yield table(_MOVED, rows, _moved_row, title=title, shown=Shown.TABLE, most=min(most, SUSPECT_ROWS))
+        yield table(_MOVED, rows, _moved_row, title=title, shown=Shown.TABLE, most=min(most, TEXT_LIMITS.names))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

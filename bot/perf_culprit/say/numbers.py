@@ -5,6 +5,7 @@ A percent sign follows without a space, every other unit after a space.
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.model.unit_sizes import BYTES, SECONDS, is_size, seconds_in, without_suffix
@@ -18,6 +19,8 @@ _MOST_NINES = 6
 
 _TIME_UNITS = tuple((unit, SECONDS[unit]) for unit in ("s", "ms", "µs", "ns"))
 _BYTE_UNITS = tuple((unit, BYTES[unit]) for unit in ("TiB", "GiB", "MiB", "KiB", "B"))
+# An interval that holds both tells nothing: from a twentieth to twenty times.
+ANYTHING: Final = (-0.95, 19.0)
 _PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
 _COUNTED = frozenset({"op", "ops", "req", "requests", "iter", "items", "events", "calls", "queries", "transactions"})
@@ -117,6 +120,9 @@ def percent_at_least(fraction: float) -> str:
 
 
 def percent_interval(low: float, high: float) -> str:
+    """Format both bounds, or say that they exclude nothing that happens to a program."""
+    if low <= ANYTHING[0] and high >= ANYTHING[1]:
+        return "(anything)"
     return f"({_percent_number(low, signed=True)} … {_percent_number(high, signed=True)})"
 
 

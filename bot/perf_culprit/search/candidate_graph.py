@@ -32,7 +32,7 @@ class CommitGraph:
             raise UsageError(
                 f"commit {commit} is not in the history that was read",
                 place=RANGE_PLACE,
-                next_step="check both ends; in a shallow checkout set `fetch-depth: 0`",
+                next_step="check both ends; in a shallow clone fetch the whole history",
             ) from None
 
 

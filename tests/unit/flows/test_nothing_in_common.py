@@ -23,9 +23,10 @@ def run(folder: Path, side: str, *names: str) -> str:
 @pytest.mark.parametrize(
     ("before", "now", "alike"),
     [
-        (("test_parse[small]",), ("bench.py::test_parse[small]",), "test_parse[small] · time → bench.py::"),
-        (("sort", "parse"), ("Sort", "render"), "sort · time → Sort · time"),
+        (("test_parse[small]",), ("bench.py::test_parse[small]",), "test_parse[small] → bench.py::"),
+        (("sort", "parse"), ("Sort", "render"), "sort → Sort"),
         (("alpha",), ("something else entirely",), None),
+        (("BenchmarkGet",), ("BenchmarkSomeValid",), None),
     ],
 )
 def test_nothing_in_common_is_no_data_and_names_what_looks_alike(

@@ -103,6 +103,8 @@ def test_at_least_never_promises_more(fraction: float, shown: str) -> None:
 
 def test_interval() -> None:
     assert percent_interval(0.369, 0.404) == "(+36.9 … +40.4)"
+    assert percent_interval(-0.9999, 1.46e8) == "(anything)"
+    assert "1.46e10" in percent_interval(-0.9, 1.46e8)
 
 
 @pytest.mark.parametrize(
