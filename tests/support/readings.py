@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from perf_culprit.model.call_tree import Profile
-from perf_culprit.model.run import Benchmark
+from perf_culprit.model.run import Benchmark, Run
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
@@ -16,7 +15,7 @@ from tests.support.goldens import golden
 PROFILES = Path(__file__).parents[1] / "golden" / "profiles"
 
 
-def parse(name: str, content: Any) -> Parsed:
+def parse(name: str, content: Any) -> Run:
     return READERS[name].read(Source("f.json", json.dumps(content).encode()))
 
 
@@ -24,15 +23,15 @@ def from_golden(path: str) -> Any:
     return json.loads(golden(path))
 
 
-def parse_golden(name: str, path: str) -> Parsed:
+def parse_golden(name: str, path: str) -> Run:
     return READERS[name].read(Source(path, golden(path)))
 
 
-def keyed(parsed: Parsed) -> dict[tuple[str, str], Benchmark]:
+def keyed(parsed: Run) -> dict[tuple[str, str], Benchmark]:
     return {(benchmark.name, benchmark.metric.name): benchmark for benchmark in parsed.benchmarks}
 
 
-def times(parsed: Parsed) -> dict[str, float]:
+def times(parsed: Run) -> dict[str, float]:
     return {benchmark.name: benchmark.value for benchmark in parsed.benchmarks}
 
 

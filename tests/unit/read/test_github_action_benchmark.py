@@ -57,7 +57,7 @@ def test_the_history_is_in_order_over_all_suites() -> None:
 
 def test_several_suites_join_with_qualified_names() -> None:
     run = READERS["gab_data_js"].read(store(A=[entry(FIRST, 1000)], B=[entry(FIRST, 2000)]))
-    assert ([b.name for b in run.benchmarks], run.commit, run.suite) == (["A/fib", "B/fib"], FIRST, None)
+    assert ([b.name for b in run.benchmarks], run.commit, run.suite) == (["A/fib", "B/fib"], FIRST, "")
     run = READERS["gab_data_js"].read(store(A=[entry(FIRST, 1000)], B=[entry(SECOND, 2000)]))
     assert run.commit is None
     assert run.notes == ("the newest entries of the suites are of several commits",)

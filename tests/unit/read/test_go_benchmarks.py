@@ -3,8 +3,7 @@
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Direction, Environment, Metric
-from perf_culprit.read.results.parsed import Parsed
+from perf_culprit.model.run import Direction, Environment, Metric, Run
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
@@ -13,11 +12,11 @@ from tests.support.readings import times
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> Run:
     return READERS["go_text"].read(Source("bench.txt", text.encode()))
 
 
-def samples(parsed: Parsed) -> dict[tuple[str, str], tuple[float, ...]]:
+def samples(parsed: Run) -> dict[tuple[str, str], tuple[float, ...]]:
     return {(b.name, b.metric.name): b.samples for b in parsed.benchmarks}
 
 

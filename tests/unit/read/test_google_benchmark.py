@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from perf_culprit.model.run import Direction
-from perf_culprit.read.results.parsed import Parsed
+from perf_culprit.model.run import Direction, Run
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
@@ -16,7 +15,7 @@ def entry(name: str, time: float, **changes: object) -> dict[str, Any]:
     return {"name": name, "iterations": 1, "real_time": time, "cpu_time": time, "time_unit": "us", **changes}
 
 
-def google(*entries: dict[str, Any], **context: object) -> Parsed:
+def google(*entries: dict[str, Any], **context: object) -> Run:
     return parse("google_benchmark", {"context": {"num_cpus": 4, **context}, "benchmarks": list(entries)})
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Direction, Summary
+from perf_culprit.model.run import Direction, Run, Summary
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
@@ -17,7 +16,7 @@ from tests.support.readings import from_golden, parse
 FAILED = "left out because they failed: 1"
 
 
-def names(parsed: Parsed) -> list[tuple[str, str, str]]:
+def names(parsed: Run) -> list[tuple[str, str, str]]:
     return [(benchmark.name, benchmark.metric.name, benchmark.metric.unit) for benchmark in parsed.benchmarks]
 
 

@@ -43,7 +43,7 @@ def summary(value: float) -> Benchmark:
 
 
 def reads(*parsed: Parsed) -> list[Read]:
-    return [Read(place=f"{i}.json", parsed=p) for i, p in enumerate(parsed)]
+    return [Read(place=f"{i}.json", run=p) for i, p in enumerate(parsed)]
 
 
 def of(*benchmarks: Benchmark) -> list[Read]:
@@ -141,7 +141,7 @@ def test_our_own_run_files_are_complete() -> None:
 
 def test_tables_of_one_name_are_told_apart_by_their_files() -> None:
     table = table_of(times_s=[1], a=[1])
-    reads = [Read(place=place, parsed=Parsed(counters=(table,))) for place in ("x/a.csv", "y/b.csv", "z/b.csv")]
+    reads = [Read(place=place, run=Parsed(counters=(table,))) for place in ("x/a.csv", "y/b.csv", "z/b.csv")]
     run = merge(reads)
     assert [entry.name for entry in run.counters] == ["host (a.csv)", "host (b.csv)", "host (b.csv 2)"]
     assert run.benchmarks == ()

@@ -8,9 +8,11 @@ import csv
 import sys
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+from msgspec import structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.file_limits import FILE_LIMITS
@@ -77,7 +79,7 @@ class CsvRecords:
             if odd is None or (taken and self.may_be_cut):
                 note = () if odd is None else (f"{source.place}: the last line is cut off and left out",)
                 parsed = sheet.taker.parsed()
-                return replace(parsed, notes=(*parsed.notes, *note))
+                return structs.replace(parsed, notes=(*parsed.notes, *note))
         line, cells = odd
         raise source.error(
             f"has {len(cells)} cells, the header has {least}", "check the separators of this row", line=line

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -80,7 +80,7 @@ class _JMeter:
         notes = [f"{place}: negative times are left out: {self._negative}"] if self._negative else []
         if self._success is None:
             notes.append(f"{place}: does not say which samples failed")
-        return replace(parsed, notes=(*parsed.notes, *notes, *self._clock.notes(place)))
+        return structs.replace(parsed, notes=(*parsed.notes, *notes, *self._clock.notes(place)))
 
 
 def _jmeter_columns(line: str) -> tuple[str, dict[str, int]] | None:
@@ -164,7 +164,7 @@ class _K6Points:
         parsed, place = self._test.parsed(), self._test.place
         names = names_shown(list(self._unknown))
         note = f"{place}: the file does not say what these metrics mean; left out: {names}"
-        return replace(parsed, notes=(*parsed.notes, note)) if self._unknown else parsed
+        return structs.replace(parsed, notes=(*parsed.notes, note)) if self._unknown else parsed
 
     def _has_failed(self, cells: list[str]) -> bool:
         """Whether the script did not expect the response; if that is not recorded, whether it has an error code."""

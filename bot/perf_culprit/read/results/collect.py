@@ -20,7 +20,7 @@ from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.input_files import Input, read_inputs
 from perf_culprit.read.results.merge import Read, join_executions, join_parts, merge
 from perf_culprit.read.results.own_run import OWN_RUN, is_own
-from perf_culprit.read.results.parsed import VALUE, Parsed, ResultReader
+from perf_culprit.read.results.parsed import VALUE, ResultReader
 from perf_culprit.read.results.result_formats import (
     AUTO,
     REPEATING_BY_CLOCK,
@@ -43,11 +43,11 @@ Readers: TypeAlias = tuple[ResultReader, ...]
 SET_DIRECTION = "set their `direction` in the configuration (benchmarks: - match: NAME)"
 
 
-def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = False) -> Parsed:
+def directed(run: Run, directions: Directions | None, *, keep: bool = False) -> Run:
     """Apply configured directions. Without `keep`, drop benchmarks of unknown direction, and name them in a note."""
     kept: list[Benchmark] = []
     undirected: dict[str, None] = {}
-    for benchmark in parsed.benchmarks:
+    for benchmark in run.benchmarks:
         metric = benchmark.metric
         stated = directions(benchmark.key) if directions and metric.direction is Direction.UNKNOWN else None
         direction = stated or metric.direction
@@ -58,11 +58,11 @@ def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = Fals
         else:
             kept.append(structs.replace(benchmark, direction=direction))
     if not undirected:
-        return replace(parsed, benchmarks=tuple(kept)) if kept else parsed
+        return structs.replace(run, benchmarks=tuple(kept)) if kept else run
     names = [f"`{shown(name)}`" for name in undirected]
     few = list_names(names, most=TEXT_LIMITS.names)
     note = f"left out because nothing says which way is good: {few}; {SET_DIRECTION}"
-    return replace(parsed, benchmarks=tuple(kept), notes=(*parsed.notes, note), undirected=len(undirected))
+    return structs.replace(run, benchmarks=tuple(kept), notes=(*run.notes, note))
 
 
 # Files may hold results of several formats: JSON documents between the lines of a log, or tables in sequence.
@@ -172,6 +172,7 @@ class Reading:
         readers = readers_for(self.tool)
         reads: list[Read] = []
         skipped: list[DataError] = []
+        lacks_directions = False
         plain = plain_log if self.is_ci_log else plain_github_log
         given, inputs = inputs, [replace(entry, sources=tuple(map(plain, entry.sources))) for entry in inputs]
         for entry in inputs:
@@ -179,11 +180,12 @@ class Reading:
             recognised, unknown = _read(entry, readers, is_named=self.tool != AUTO)
             for read in recognised:
                 # The benchmarks of a run file were selected when it was written.
-                parsed = directed(read.parsed, self.directions, keep=read.format == OWN_RUN.id)
-                reads.append(replace(read, parsed=parsed))
+                run = directed(read.run, self.directions, keep=read.format == OWN_RUN.id)
+                reads.append(replace(read, run=run))
+                lacks_directions |= len(run.benchmarks) < len(read.run.benchmarks)
             skipped.extend(unknown)
-        if not any(_tells_something(read.parsed) for read in reads):
-            raise _nothing(inputs, reads, skipped)
+        if not any(_tells_something(read.run) for read in reads):
+            raise _nothing(inputs, reads, skipped, lacks_directions=lacks_directions)
         if tell is not None:
             tell([_file_read(read) for read in reads])
         # A log was written elsewhere.
@@ -191,8 +193,8 @@ class Reading:
         return merge(reads, suite=self.suite, commit=commit, environment=environment, notes=_skipped_notes(skipped))
 
 
-def _tells_something(parsed: Parsed) -> bool:
-    return bool(parsed.benchmarks or parsed.counters or parsed.unreached or parsed.lost)
+def _tells_something(run: Run) -> bool:
+    return bool(run.benchmarks or run.counters or run.unreached or run.lost)
 
 
 AS_IT_IS: Final = Reading()
@@ -265,9 +267,9 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Direc
         if reader is None:
             continue
         runs.extend(
-            merge((Read(place=source.place, parsed=parsed),))
+            merge((Read(place=source.place, run=run),))
             for part in reader.history(source)
-            if (parsed := directed(part, directions)).benchmarks
+            if (run := directed(part, directions)).benchmarks
         )
     return tuple(runs)
 
@@ -281,7 +283,7 @@ def _read(entry: Input, readers: Readers, *, is_named: bool) -> tuple[list[Read]
         tree = reader.tree
         if tree is not None and (belonging := tuple(source for source in rest if tree.belongs(source))):
             rest = tuple(source for source in rest if not tree.belongs(source))
-            reads.append(Read(place=belonging[0].place, parsed=tree.read(belonging), format=reader.id))
+            reads.append(Read(place=belonging[0].place, run=tree.read(belonging), format=reader.id))
     for source in chain.from_iterable(_parts(source, readers) for source in rest):
         if (match := first_match(source, readers)) is None and is_named and not entry.is_search:
             # The user's choice overrides the content; the reader reports what it misses.
@@ -323,21 +325,21 @@ def _read_all(source: Source, first: ResultReader, readers: Readers) -> Iterator
             )
     for reader in several:
         try:
-            yield Read(place=source.place, parsed=reader.read(source), format=reader.id)
+            yield Read(place=source.place, run=reader.read(source), format=reader.id)
         except TooLargeError as error:
             raise with_smaller_option(error, reader) from None
 
 
 def _file_read(read: Read) -> FileRead:
-    benchmarks = read.parsed.benchmarks
+    benchmarks = read.run.benchmarks
     return FileRead(
         place=read.place,
         format=read.format,
         benchmarks=len({benchmark.name for benchmark in benchmarks}),
         metrics=len(benchmarks),
         samples=sum(len(benchmark.samples) for benchmark in benchmarks),
-        tables=len(read.parsed.counters),
-        notes=read.parsed.notes,
+        tables=len(read.run.counters),
+        notes=read.run.notes,
     )
 
 
@@ -347,7 +349,9 @@ def _skipped_notes(skipped: Sequence[DataError]) -> list[str]:
     return [*notes, f"further files passed over: {more}"] if more else notes
 
 
-def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[DataError]) -> DataError:
+def _nothing(
+    inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[DataError], *, lacks_directions: bool
+) -> DataError:
     places = [source.place for entry in inputs for source in entry.sources]
     if skipped and not reads:
         names = [
@@ -360,11 +364,11 @@ def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[D
             next_step="name the files that the benchmark wrote (perf-culprit formats lists what is read), or have it "
             "run: perf-culprit measure --commits HEAD~1 HEAD --run COMMAND --output measured",
         )
-    reasons = [*(note for read in reads for note in read.parsed.notes), *_skipped_notes(skipped)]
+    reasons = [*(note for read in reads for note in read.run.notes), *_skipped_notes(skipped)]
     return DataError(
         "; ".join(["holds no benchmark and no counter", *reasons[: TEXT_LIMITS.passed_over]]),
         place=places[0] if len(places) == 1 else f"{len(places)} files" if places else None,
         next_step=f"{SET_DIRECTION}, or name a tool that says it, such as customSmallerIsBetter"
-        if any(read.parsed.undirected for read in reads)
+        if lacks_directions
         else "check that the benchmark step ran and that these are its results",
     )

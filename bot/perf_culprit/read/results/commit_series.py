@@ -4,10 +4,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
+
+from msgspec import structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary, in_utc
@@ -62,7 +64,7 @@ def _read_otava(source: Source, *, direction: Direction | None) -> Parsed:
     rows = _otava_rows(source)
     others = len(rows) - 1
     notes = (f"{others} earlier rows are history, not this run",) * bool(others)
-    return replace(_otava_run(rows[-1], _otava_metrics(rows, direction)), notes=notes)
+    return structs.replace(_otava_run(rows[-1], _otava_metrics(rows, direction)), notes=notes)
 
 
 def _read_otava_history(source: Source, *, direction: Direction | None) -> tuple[Parsed, ...]:

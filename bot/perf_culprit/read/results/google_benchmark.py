@@ -1,9 +1,10 @@
 """Google Benchmark: JSON, CSV and its console table."""
 
 import csv
-import dataclasses
 import re
 from collections.abc import Iterator
+
+from msgspec import structs
 
 from perf_culprit.model.reason import Loss
 from perf_culprit.model.run import TIME, Benchmark, Direction, Lost, Metric, Summary
@@ -242,7 +243,7 @@ def _rates(counters: str) -> Iterator[tuple[str, float]]:
 def _read_google_text(source: Source) -> Parsed:
     parsed = _read_entries(list(_text_entries(source)), JsonValue({}, source.place))
     benchmarks, notes = without_rounded(parsed.benchmarks)
-    return dataclasses.replace(parsed, benchmarks=benchmarks, notes=(*parsed.notes, *notes))
+    return structs.replace(parsed, benchmarks=benchmarks, notes=(*parsed.notes, *notes))
 
 
 GOOGLE_BENCHMARK_TEXT = ResultReader(

@@ -25,7 +25,6 @@ from perf_culprit.model.run import (
 )
 from perf_culprit.model.run_file import refuse_too_many
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.surroundings import elsewhere
 from perf_culprit.read.results.timers import PLAIN_VALUE
 
@@ -90,8 +89,12 @@ class Read:
     """The content of one file (or tree of files), its place, and the format that it was read as."""
 
     place: str
-    parsed: Parsed
+    run: Run
     format: str = ""
+
+    @property
+    def is_own_run(self) -> bool:
+        return bool(self.run.suite)
 
 
 def merge(
@@ -110,42 +113,42 @@ def merge(
     `environment` is the caller's machine `now`; it completes the files' facts if all were measured on it just now.
     Our own run files are complete: missing facts were unknown when they were written.
     """
-    if sum(read.parsed.part is not None for read in reads) > 1:
-        joined = join_parts([(read.place, merge([read])) for read in reads if read.parsed.part])
-        parts = [Read(place=place, parsed=Parsed.of(run)) for place, run in joined]
-        reads = [*parts, *(read for read in reads if read.parsed.part is None)]
+    if sum(read.run.part is not None for read in reads) > 1:
+        joined = join_parts([(read.place, merge([read])) for read in reads if read.run.part])
+        parts = [Read(place=place, run=run) for place, run in joined]
+        reads = [*parts, *(read for read in reads if read.run.part is None)]
     benchmarks, turned = _benchmarks(reads)
     counters = _counters(reads)
     more = f" and {len(reads) - 1:,} more" if len(reads) > 1 else ""
     refuse_too_many(benchmarks, counters, place=f"{reads[0].place}{more}")
-    all_notes = [*notes, *(note for read in reads for note in read.parsed.notes), *_environment_notes(reads)]
+    all_notes = [*notes, *(note for read in reads for note in read.run.notes), *_environment_notes(reads)]
     if turned:
         all_notes.append(f"summaries of several files, where each file's value counts as one sample: {turned}")
-    times = [read.parsed.time for read in reads if read.parsed.time is not None]
-    measured_on = reduce(Environment.merged, (read.parsed.environment for read in reads), Environment())
+    times = [read.run.time for read in reads if read.run.time is not None]
+    measured_on = reduce(Environment.merged, (read.run.environment for read in reads), Environment())
     if environment is not None:
         foreign = _foreign(reads, environment, now=now or datetime.now(UTC))
         all_notes += foreign
-        if not foreign and not any(read.parsed.is_own_run for read in reads):
+        if not foreign and not any(read.is_own_run for read in reads):
             measured_on = measured_on.merged(environment)
     return Run(
         benchmarks=benchmarks,
         counters=counters,
         environment=measured_on,
-        commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
+        commit=commit or _agreed(((read.place, read.run.commit) for read in reads), "commit"),
         time=time or (min(times) if times else None),
-        suite=suite or _agreed(((read.place, read.parsed.suite) for read in reads), "suite") or DEFAULT_SUITE,
+        suite=suite or _agreed(((read.place, read.run.suite or None) for read in reads), "suite") or DEFAULT_SUITE,
         # Files of different jobs were not measured on one machine, so their run cannot be paired.
-        job=job or (reads[0].parsed.job if len({read.parsed.job for read in reads}) == 1 else None),
-        regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
-        confirmed=tuple(dict.fromkeys(key for read in reads for key in read.parsed.confirmed)),
-        analyses=max((read.parsed.analyses for read in reads), default=1),
-        cost=sum((read.parsed.cost for read in reads), NO_COST),
-        part=reads[0].parsed.part if len(reads) == 1 else None,
-        unreached=reads[0].parsed.unreached if len(reads) == 1 else None,
-        seed=reads[0].parsed.seed if len(reads) == 1 else None,
-        methods=dict(reads[0].parsed.methods) if len(reads) == 1 else {},
-        executions=tuple(chain.from_iterable(read.parsed.executions for read in reads)),
+        job=job or (reads[0].run.job if len({read.run.job for read in reads}) == 1 else None),
+        regressions=tuple(dict.fromkeys(key for read in reads for key in read.run.regressions)),
+        confirmed=tuple(dict.fromkeys(key for read in reads for key in read.run.confirmed)),
+        analyses=max((read.run.analyses for read in reads), default=1),
+        cost=sum((read.run.cost for read in reads), NO_COST),
+        part=reads[0].run.part if len(reads) == 1 else None,
+        unreached=reads[0].run.unreached if len(reads) == 1 else None,
+        seed=reads[0].run.seed if len(reads) == 1 else None,
+        methods=dict(reads[0].run.methods) if len(reads) == 1 else {},
+        executions=tuple(chain.from_iterable(read.run.executions for read in reads)),
         notes=tuple(dict.fromkeys(all_notes)),
         lost=_lost(reads),
     )
@@ -155,7 +158,7 @@ def _lost(reads: Sequence[Read]) -> tuple[Lost, ...]:
     """Return each failed benchmark once, as the first file tells it."""
     first: dict[str, Lost] = {}
     for read in reads:
-        for one in read.parsed.lost:
+        for one in read.run.lost:
             first.setdefault(one.benchmark, one)
     return tuple(first.values())[:MOST_LOST]
 
@@ -164,12 +167,12 @@ def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
     """Return the merged benchmarks in order of first appearance, and the number of summaries that became samples."""
     if len(reads) == 1:
         _refuse_doubled(reads[0])
-        return tuple(map(_without_group, reads[0].parsed.benchmarks)), 0
+        return tuple(map(_without_group, reads[0].run.benchmarks)), 0
     merged: dict[MetricKey, Benchmark] = {}
     places: dict[MetricKey, str] = {}
     turned = set[MetricKey]()
     for read in reads:
-        for benchmark in read.parsed.benchmarks:
+        for benchmark in read.run.benchmarks:
             key = benchmark.key
             if key not in merged:
                 merged[key], places[key] = benchmark, read.place
@@ -182,9 +185,9 @@ def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
 
 def _refuse_doubled(read: Read) -> None:
     """Raise DataError if a file has a metric in two units, which our own format could not read back."""
-    benchmarks = read.parsed.benchmarks
+    benchmarks = read.run.benchmarks
     # Our own files are checked while they are read.
-    if read.parsed.is_own_run or (doubled := first_doubled(benchmarks)) is None:
+    if read.is_own_run or (doubled := first_doubled(benchmarks)) is None:
         return
     key = benchmarks[doubled[0]].key
     units = sorted({shown(benchmark.metric.unit) or "no unit" for benchmark in benchmarks if benchmark.key == key})
@@ -205,12 +208,12 @@ def _counters(reads: Sequence[Read]) -> tuple[CounterTable, ...]:
 
     This includes the first one, so that a table's name does not depend on the order of the files.
     """
-    shared = Counter(table.name for read in reads for table in read.parsed.counters)
+    shared = Counter(table.name for read in reads for table in read.run.counters)
     names: set[str] = set()
     tables: list[CounterTable] = []
     for read in reads:
         file = read.place.replace("\\", "/").rpartition("/")[2]
-        for table in read.parsed.counters:
+        for table in read.run.counters:
             own = table.name if shared[table.name] == 1 else f"{table.name} ({file})"
             candidates = chain((own,), (f"{table.name} ({file} {i})" for i in count(2)))
             name = next(candidate for candidate in candidates if candidate not in names)
@@ -262,7 +265,7 @@ def _agreed(values: Iterable[tuple[str, str | None]], what: str) -> str | None:
 
 def _foreign(reads: Sequence[Read], machine: Environment, *, now: datetime) -> list[str]:
     """Return a remark for each file that was measured elsewhere or earlier."""
-    origins = ((read.place, elsewhere(read.parsed, machine, now=now)) for read in reads if not read.parsed.is_own_run)
+    origins = ((read.place, elsewhere(read.run, machine, now=now)) for read in reads if not read.is_own_run)
     return [
         f"{place}: not measured by this job ({shown(why)}); what it does not say of its machine stays unknown"
         for place, why in origins
@@ -275,7 +278,7 @@ def _environment_notes(reads: Sequence[Read]) -> list[str]:
     return [
         f"{read.place} and {first.place} were measured in different environments ({', '.join(names)})"
         for read in reads[1:]
-        if (names := first.parsed.environment.differences(read.parsed.environment, (*HARDWARE_COMPONENTS, *RUNTIMES)))
+        if (names := first.run.environment.differences(read.run.environment, (*HARDWARE_COMPONENTS, *RUNTIMES)))
     ]
 
 
@@ -297,8 +300,8 @@ def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
     _refuse_others(parts)
     whole = structs.replace(parts[0][0], indices=tuple(sorted(index for part, _, _ in parts for index in part.indices)))
     # Different machines do not matter: both sides of a part were measured on one.
-    alone = {"part": None, "environment": Environment(), "job": None}
-    joined = merge([Read(place=place, parsed=Parsed.of(run, **alone)) for _, place, run in parts])
+    alone = [structs.replace(run, part=None, environment=Environment(), job=None) for _, _, run in parts]
+    joined = merge([Read(place=place, run=run) for (_, place, _), run in zip(parts, alone, strict=True)])
     environment = _in_order([run.environment for _, _, run in parts])
     joined = structs.replace(joined, environment=environment, part=whole if whole.missing else None)
     return [(parts[0][1], joined), *((place, run) for place, run in runs if run.part is None)]
@@ -358,15 +361,14 @@ def join_executions(
         executions = join_parts(executions)
     if len(executions) == 1 and rounds is None:
         ((place, run),) = executions
-        only = Read(place=place, parsed=Parsed.of(run))
-        return merge([only], suite=suite, commit=commit, time=time, job=job)
+        return merge([Read(place=place, run=run)], suite=suite, commit=commit, time=time, job=job)
     numbers = rounds or in_order(len(executions))
     reads, first = [], 0
     for (place, run), number in zip(executions, numbers, strict=True):
         benchmarks = tuple(_as_execution(benchmark, number, first=first) for benchmark in run.benchmarks)
         if any(benchmark.rounds for benchmark in run.benchmarks):
             first = max(round_ for benchmark in benchmarks for round_ in benchmark.rounds)
-        reads.append(Read(place=place, parsed=Parsed.of(run, benchmarks=benchmarks)))
+        reads.append(Read(place=place, run=structs.replace(run, benchmarks=benchmarks)))
     return merge(reads, suite=suite, commit=commit, time=time, job=job)
 
 

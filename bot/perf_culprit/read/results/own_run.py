@@ -5,10 +5,9 @@ from dataclasses import replace
 from msgspec import structs
 
 from perf_culprit.model.file_limits import FILE_LIMITS
-from perf_culprit.model.run import Benchmark, CounterTable, Metric, in_utc
+from perf_culprit.model.run import Benchmark, CounterTable, Metric, Run, in_utc
 from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.parsed import (
-    Parsed,
     ResultReader,
     check_samples,
     check_summary,
@@ -36,7 +35,7 @@ def _is_own_run(source: Source) -> bool:
     return isinstance(root, dict) and root.get("format") == FORMAT
 
 
-def _read_own_run(source: Source) -> Parsed:
+def _read_own_run(source: Source) -> Run:
     data = source.content(max_bytes=FILE_LIMITS.large_file_bytes if is_own(source) else None)
     if not data.startswith(OWN_START):
         # Our JSON reader comes first: it rejects duplicate names and accepts byte order marks.
@@ -51,7 +50,7 @@ def _read_own_run(source: Source) -> Parsed:
         _checked(benchmark, checked[benchmark.metric], _place(source, index))
         for index, benchmark in enumerate(run.benchmarks)
     )
-    return Parsed.of(
+    return structs.replace(
         run,
         benchmarks=benchmarks,
         counters=tuple(_checked_table(table, f"{source.place}: counters[{i}]") for i, table in enumerate(run.counters)),

@@ -3,11 +3,10 @@
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Any
 
 from msgspec import structs
 
@@ -17,21 +16,15 @@ from perf_culprit.model.reason import Loss
 from perf_culprit.model.run import (
     FULL_HASH,
     LONGEST_MESSAGE,
-    NO_COST,
     TIME,
     Benchmark,
-    Cost,
-    CounterTable,
     Direction,
     Environment,
-    Execution,
     Lost,
     Metric,
     MetricKey,
-    Part,
     Run,
     Summary,
-    Unreached,
     in_utc,
 )
 from perf_culprit.model.unit_sizes import SECONDS
@@ -54,44 +47,13 @@ _RATE_UNIT = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Parsed:
-    """The content of one file about one run. `commit` is a full hash, `time` aware UTC; None if unknown.
+class Parsed(Run, frozen=True, kw_only=True):
+    """A run in another tool's file. Its `suite` is empty unless the file names it.
 
-    `benchmarks` of unknown direction are left out unless the configuration states it; `undirected` is their number.
-    `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part`, `unreached`, `executions` and `methods` come
-    only from our own run files. `notes` are data-quality remarks for the report, `lost` the benchmarks that failed.
+    `commit` is a full hash, `time` aware UTC; None if unknown.
     """
 
-    benchmarks: tuple[Benchmark, ...] = ()
-    counters: tuple[CounterTable, ...] = ()
-    environment: Environment = field(default_factory=Environment)
-    commit: str | None = None
-    time: datetime | None = None
-    suite: str | None = None
-    job: str | None = None
-    regressions: tuple[MetricKey, ...] = ()
-    confirmed: tuple[MetricKey, ...] = ()
-    analyses: int = 1
-    cost: Cost = NO_COST
-    undirected: int = 0
-    notes: tuple[str, ...] = ()
-    lost: tuple[Lost, ...] = ()
-    part: Part | None = None
-    unreached: Unreached | None = None
-    executions: tuple[Execution, ...] = ()
-    seed: int | None = None
-    methods: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, run: Run, **others: Any) -> "Parsed":
-        held = structs.asdict(run)
-        del held["origins"]
-        return cls(**held | others)
-
-    @property
-    def is_own_run(self) -> bool:
-        return self.suite is not None
+    suite: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,11 +65,11 @@ class Tree:
     """
 
     belongs: Callable[[Source], bool]
-    read: Callable[[Sequence[Source]], Parsed]
+    read: Callable[[Sequence[Source]], Run]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ResultReader(Reader[Source, Parsed]):
+class ResultReader(Reader[Source, Run]):
     """A format of results or counters. `example` shows how to write such a file.
 
     Places look like `bench.json: benchmarks[3].stats.data` or `bench.txt:12`. `matches` uses `text_or_empty` or
@@ -122,14 +84,14 @@ class ResultReader(Reader[Source, Parsed]):
 
     description: str
     example: str
-    read_history: Callable[[Source], tuple[Parsed, ...]] | None = None
+    read_history: Callable[[Source], tuple[Run, ...]] | None = None
     tree: Tree | None = None
     is_console: bool = False
     is_named_only: bool = False
     aliases: tuple[str, ...] = ()
     smaller: str = ""
 
-    def history(self, source: Source) -> tuple[Parsed, ...]:
+    def history(self, source: Source) -> tuple[Run, ...]:
         """Return every run of the file, oldest first."""
         return (self.read(source),) if self.read_history is None else self.read_history(source)
 
@@ -300,7 +262,7 @@ def direction_of(unit: str) -> Direction | None:
 def newest(runs: Sequence[Parsed]) -> Parsed:
     """Return the last of a file's runs, with a note about the number of earlier ones."""
     older = len(runs) - 1
-    return replace(
+    return structs.replace(
         runs[-1],
         notes=(*runs[-1].notes, *(f"only the newest run of the file is used; older ones: {older}",) * bool(older)),
     )

@@ -18,8 +18,8 @@ from typing import Any, Final
 from defusedxml import ElementTree
 
 from perf_culprit.model.file_limits import FILE_LIMITS
-from perf_culprit.model.run import LONGEST_NAME, PACKAGE_SEPARATOR, Environment
-from perf_culprit.read.results.parsed import Parsed, components, epoch_time
+from perf_culprit.model.run import LONGEST_NAME, PACKAGE_SEPARATOR, Environment, Run
+from perf_culprit.read.results.parsed import components, epoch_time
 
 # Versions of the compilers and runtimes on the PATH, as the measured commands find them.
 
@@ -311,25 +311,25 @@ SYSTEMS: Final[Mapping[str, str]] = {"macos": "darwin"}
 _NOISE: Final = re.compile(r"\((?:r|tm)\)|@.*|\b(?:cpu|processor|\d+-core)\b", re.IGNORECASE)
 
 
-def elsewhere(parsed: Parsed, machine: Environment, *, now: datetime) -> str | None:
+def elsewhere(run: Run, machine: Environment, *, now: datetime) -> str | None:
     """Return the evidence that the file was measured elsewhere or earlier, such as "os: Windows"; None without any."""
-    theirs, ours = parsed.environment.components, machine.components
+    theirs, ours = run.environment.components, machine.components
     for name, same in _SAME.items():
         if name in theirs and name in ours and not same(theirs[name], ours[name]):
             return f"{name}: {theirs[name]}"
-    if "host" in theirs and "host" not in ours and not parsed.benchmarks:
+    if "host" in theirs and "host" not in ours and not run.benchmarks:
         # Counters are often a server's. In a container, this machine's name is unknown and cannot be compared.
         return f"host: {theirs['host']}"
-    if (time := _time(parsed)) is not None and abs(now - time) > LONGEST_JOB:
+    if (time := _time(run)) is not None and abs(now - time) > LONGEST_JOB:
         return f"time: {time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     return None
 
 
-def _time(parsed: Parsed) -> datetime | None:
+def _time(run: Run) -> datetime | None:
     """Return the end of the file's measurement if it is dated, else the run's time."""
-    ends = [float(table.times_s[-1]) for table in parsed.counters if len(table.times_s)]
+    ends = [float(table.times_s[-1]) for table in run.counters if len(table.times_s)]
     dated = [end for end in ends if end >= FIRST_DATE_S]
-    return epoch_time(max(dated)) if dated else parsed.time
+    return epoch_time(max(dated)) if dated else run.time
 
 
 def _same_cpu(first: str, second: str) -> bool:
