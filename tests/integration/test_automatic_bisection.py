@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.action.jobs.culprit_issues import report_search
+from perf_culprit.action.jobs.notices import Notices
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.automatic import automatic_searches
 from perf_culprit.github.bot_texts import ISSUE, benchmark_key
@@ -225,6 +226,7 @@ def test_a_later_search_that_names_the_same_commit_joins_its_issue(mainline: Mai
             repository=mainline.bare,
             branch="refs/heads/main",
             say=lambda _: None,
+            notices=Notices(),
         )
     (issue,) = mainline.fake.state.issues.values()
     assert (issue.body or "").partition("\n")[2] == text

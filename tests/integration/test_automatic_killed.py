@@ -11,6 +11,7 @@ import requests
 from msgspec.structs import replace
 
 from perf_culprit.action.jobs.culprit_issues import report_search
+from perf_culprit.action.jobs.notices import Notices
 from perf_culprit.config.database_url import parse_database
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.automatic import automatic_searches, tend_searches
@@ -120,6 +121,7 @@ class World:
                 repository=self.bare,
                 branch="refs/heads/main",
                 say=lambda _: None,
+                notices=Notices(),
             )
 
         tend_searches(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from perf_culprit.action.jobs.notices import Notices
 from perf_culprit.action.jobs.regression_issues import track_regressions
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import InfrastructureError
@@ -99,6 +100,7 @@ class Mainline:
             repository=self.folder,
             against_history=against_history,
             accepted=accepted,
+            notices=Notices(),
         )
         return list(text)
 
@@ -374,5 +376,6 @@ def test_a_missing_permission_is_named(mainline: Mainline) -> None:
             config=CONFIG,
             repository=mainline.folder,
             against_history=lambda: report,
+            notices=Notices(),
         )
     assert "issues: write" in str(caught.value)

@@ -20,7 +20,6 @@ from perf_culprit.model.dispatch import Bisection, BisectionStep
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.model.run import TIME, Direction, Metric
-from perf_culprit.search.failure_rates import measured_rates
 from perf_culprit.search.measured import measured_commits
 from perf_culprit.search.search import Search
 
@@ -60,7 +59,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
         settings=state.settings,
         key=key,
         metric=metric,
-        measured=measured_rates(state) if state.settings.of_failures else measured_commits(state),
+        measured=measured_commits(state),
         subjects=bisection.subjects,
         command=command_line(bisection),
         diagnosis=None if culprit is None else of_its_change(next(diagnoses, None), culprit),

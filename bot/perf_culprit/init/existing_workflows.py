@@ -44,7 +44,7 @@ class MeasuringStep:
     tool: str = ""
 
     @property
-    def step(self) -> WorkflowStep:
+    def declared(self) -> WorkflowStep:
         return self.job.steps[self.position]
 
     @property
@@ -61,7 +61,9 @@ class MeasuringStep:
 
     @property
     def is_sure(self) -> bool:
-        is_tried = TRIED.search(self.command) or re.search(r"smoke|\bcheck\b|validate", self.step.name, re.IGNORECASE)
+        is_tried = TRIED.search(self.command) or re.search(
+            r"smoke|\bcheck\b|validate", self.declared.name, re.IGNORECASE
+        )
         return self.score >= _SURE_SCORE and (self.source == "asv" or not is_tried)
 
 
@@ -142,7 +144,7 @@ def _same_kind(those: list[MeasuringStep]) -> list[MeasuringStep]:
     changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
     until = next(iter(changes), len(steps))
     # A base and a head belong to one suite.
-    near = {(step.step.folder, SIDES.sub("", step.command)): step for step in alike if step.position < until}
+    near = {(step.declared.folder, SIDES.sub("", step.command)): step for step in alike if step.position < until}
     return list(near.values())
 
 
@@ -241,9 +243,11 @@ def _suggestion(those: list[MeasuringStep], repository: Repository) -> Suggestio
     done = preparation_of(first.job, first.position)
     commands = [_native(step, done, repository) for step in ordered]
     rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
-    done.unknown += [name for step in ordered if step.source not in rewritten for name in step.step.unknown]
+    done.unknown += [name for step in ordered if step.source not in rewritten for name in step.declared.unknown]
     # What `bencher run` is given concerns its project, not the command.
-    done.lacks += [name for step in ordered if step.source not in (*rewritten, "Bencher") for name in step.step.lacks]
+    done.lacks += [
+        name for step in ordered if step.source not in (*rewritten, "Bencher") for name in step.declared.lacks
+    ]
     done.build += [
         placed(part, _within(one, done))
         for command, one in zip(commands, ordered, strict=True)
@@ -266,7 +270,7 @@ def _suggestion(those: list[MeasuringStep], repository: Repository) -> Suggestio
         run=run,
         others=tuple(others),
         format=customs[0].tool if len(customs) == len(ordered) == 1 else "",
-        place=first.job.place + f", step {first.step.name}" * bool(first.step.name),
+        place=first.job.place + f", step {first.declared.name}" * bool(first.declared.name),
         notes=tuple(dict.fromkeys(notes)),
         is_sure=first.is_sure and not is_tried and not any(name.startswith("matrix.") for name in done.unknown),
         steps=tuple(done.steps),
@@ -296,7 +300,7 @@ def _ways(commands: list[BenchmarkCommand]) -> Iterator[list[BenchmarkCommand]]:
 
 
 def _within(step: MeasuringStep, done: Preparation) -> WorkflowStep:
-    return replace(step.step, environment={**done.variables, **step.step.environment})
+    return replace(step.declared, environment={**done.variables, **step.declared.environment})
 
 
 def _run(those: list[MeasuringStep], commands: list[BenchmarkCommand], done: Preparation) -> str:
@@ -332,16 +336,20 @@ def _launched(command: str, launcher: str) -> str:
 
 
 def _native(step: MeasuringStep, done: Preparation, repository: Repository) -> BenchmarkCommand:
-    text = "\n".join(step.step.variants) if step.step.variants and step.source != "Bencher" else step.command
+    text = "\n".join(step.declared.variants) if step.declared.variants and step.source != "Bencher" else step.command
     if step.source == "asv":
         # The place of its files is in variables.
-        own = dict(re.findall(r"""(?m)^\s*(?:export\s+)?(\w+)=["']?([^"'\n]*)""", step.step.run))
-        texts = {**step.step.environment, **own}
+        own = dict(re.findall(r"""(?m)^\s*(?:export\s+)?(\w+)=["']?([^"'\n]*)""", step.declared.run))
+        texts = {**step.declared.environment, **own}
         text = re.sub(r"\$\{?(\w+)\}?", lambda match: texts.get(match[1], match[0]), text)
     inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
     builds = (*done.builds, *inside) if "codspeed run" in text else ()
     command = BenchmarkCommand(
-        text=text, output=step.output, folder=step.step.folder, builds=builds, is_stored=bool(step.tool or done.servers)
+        text=text,
+        output=step.output,
+        folder=step.declared.folder,
+        builds=builds,
+        is_stored=bool(step.tool or done.servers),
     )
     return native(command, repository)
 
@@ -350,7 +358,7 @@ def _lost(those: list[MeasuringStep], done: Preparation) -> Iterator[str]:
     """The parts of a job that are not carried over."""
     job = those[0].job
     for key, values in job.others.items():
-        if f"matrix.{key}" not in {*done.matrix_keys, *(step.step.matrix_key for step in those)}:
+        if f"matrix.{key}" not in {*done.matrix_keys, *(step.declared.matrix_key for step in those)}:
             yield f"of the matrix's `{key}` one value is taken, not: {', '.join(values[:6])}"
     yield from job.notes
     if job.runner and not USUAL_RUNNER.match(job.runner):

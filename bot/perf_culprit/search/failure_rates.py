@@ -19,7 +19,6 @@ from perf_culprit.arrays import Floats
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import (
     Culprit,
-    MeasuredCommit,
     Outcome,
     OutcomeKind,
     Phase,
@@ -366,26 +365,3 @@ def progress(standing: SearchView) -> Progress:
         rates=_counted(standing, good, bad) if good[1] and bad[1] else None,
         failing=len(standing.skipped),
     )
-
-
-def measured_rates(state: SearchState) -> tuple[MeasuredCommit, ...]:
-    """Return every commit that was executed, in the order of the history: its failures, and the rate's interval."""
-    results = state.results if state.outcome is None else state.results[: state.outcome.rounds]
-    commits = dict.fromkeys((state.commit_range.good, *state.commit_range.merge_bases, *state.commit_range.commits))
-    measured = []
-    for commit in commits:
-        values = [value for result in results for value in result.values.get(commit, ())]
-        reasons = [result.failures[commit] for result in results if commit in result.failures]
-        if values or reasons:
-            failed = sum(value == FAILED for value in values)
-            measured.append(
-                MeasuredCommit(
-                    commit=commit,
-                    executions=len(values) + len(reasons),
-                    failed=failed if values else None,
-                    ran=len(values),
-                    confidence_interval=interval_of(failed, len(values)) if values else None,
-                    failures=tuple(dict.fromkeys(one.message or one.kind.value for one in reasons)),
-                )
-            )
-    return tuple(measured)

@@ -19,7 +19,8 @@ from perf_culprit.model.bisection import (
 from perf_culprit.model.count import FAILED, PASSED
 from perf_culprit.model.reason import SearchReason
 from perf_culprit.search.cost import forecast
-from perf_culprit.search.failure_rates import interval_of, largest_missed, log_odds_of_rise, measured_rates
+from perf_culprit.search.failure_rates import interval_of, largest_missed, log_odds_of_rise
+from perf_culprit.search.measured import measured_commits
 from perf_culprit.search.search import Search, with_budget
 
 N = 12
@@ -97,7 +98,7 @@ def test_a_flaky_test_is_found_with_its_rates() -> None:
     assert culprit.confidence_interval.low < culprit.relative_change < culprit.confidence_interval.high
     assert culprit.log_bayes_factor is not None
     assert culprit.log_bayes_factor >= 3
-    measured = {one.commit: one for one in measured_rates(search.state)}
+    measured = {one.commit: one for one in measured_commits(search.state)}
     assert {"c0", "c6", "c7", "c12"} <= set(measured)
     assert sum(one.executions for one in measured.values()) == answer(search).executions
 

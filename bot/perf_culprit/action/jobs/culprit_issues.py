@@ -44,7 +44,7 @@ def report_search(
     repository: Path,
     branch: str,
     say: Callable[[str], None],
-    notices: Notices | None = None,
+    notices: Notices,
 ) -> bool:
     """Open or join an issue, and comment on the culprit's pull request; or `say` why there is none.
 
@@ -72,9 +72,7 @@ def report_search(
         if gone is not None:
             say(no_issue_line(report, gone, cost=cost))
             continue
-        url = _tracked(
-            host, destination, bisection, cause, report=report, config=config, cost=cost, notices=notices or Notices()
-        )
+        url = _tracked(host, destination, bisection, cause, report=report, config=config, cost=cost, notices=notices)
         number = _pull_request(host, cause, branch)
         if cause.culprit is not None and number is not None:
             body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)

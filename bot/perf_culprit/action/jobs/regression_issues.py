@@ -86,7 +86,7 @@ def track_regressions(
     repository: Path,
     against_history: Callable[[], Report],
     accepted: Sequence[Acceptance] = (),
-    notices: Notices | None = None,
+    notices: Notices,
 ) -> tuple[str, ...]:
     """Open, reopen and close issues after a run of the default branch. Return what was done, as text.
 
@@ -104,7 +104,7 @@ def track_regressions(
         accepted=accepted,
         issues=_without_reference(host.tracked_issues(suite=report.suite)),
         against_history=against_history if report.baseline_source is BaselineSource.PAIRED else None,
-        notices=notices or Notices(),
+        notices=notices,
     )
     worse = {benchmark_key(group[0].key.benchmark): group for group in _regressions(report, config)}
     return (*_closed(board, worse), *_opened(board, worse))
@@ -117,7 +117,7 @@ def track_reference(
     report: Report,
     config: Config,
     repository: Path,
-    notices: Notices | None = None,
+    notices: Notices,
 ) -> tuple[str, ...]:
     """Keep one issue about everything that is worse than at a release. Return what was done, as text.
 
@@ -146,7 +146,7 @@ def track_reference(
         marker=marker,
         repository_url=destination.repository_url,
         run_url=destination.run_url,
-        mentions=_mentions(notices or Notices(), config, report, worse, issue),
+        mentions=_mentions(notices, config, report, worse, issue),
     )
     title = reference_title(len(worse), reference)
     body = reference_body(worse, reference, commits=commits, options=options)
@@ -156,7 +156,7 @@ def track_reference(
         return ()
     else:
         opened = Opened(host.reopen_issue(issue, body=body, title=title, note=UPDATED))
-    if notices is not None and not (issue is not None and issue.is_worse and names <= issue.benchmarks):
+    if not (issue is not None and issue.is_worse and names <= issue.benchmarks):
         notices.add(opened, title, _changes(worse), commit=commits.bad)
     return (f"{'opened' if issue is None else 'updated'} {opened.url}",)
 
