@@ -213,7 +213,8 @@ TITLES: Final = {
     Remark.HARNESS_OF_HEAD: "Benchmarks of the head:",
     Remark.PART_MISSING: "Not complete:",
     Remark.TOO_FEW_FOR_PERCENTILE: "Not computed:",
-    **dict.fromkeys(HISTORY, "The history is short:"),
+    Remark.RUNS_NEEDED: "The history is short:",
+    Remark.RUNS_PROVE_NOTHING: "Stored runs prove little:",
     **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
 }
 

@@ -35,7 +35,6 @@ _LEFT: Final = (
     "its level is {beyond:%} beyond {category:prose} (below {limit:,.4g} ms); some benchmark at its bound looks as far "
     "beyond in {rate:%g} of unchanged runs"
 )
-_STORED: Final = "{count:# stored run}[ that vary by {noise:%}][, if they vary by {usual:%}]: "
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 _WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
@@ -228,8 +227,14 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.LOST: "{count:# metric} of the baseline gave no usable result, which fails the check (`levels.lost`)",
     Remark.PART_MISSING: "part {part:,} of {count:,} is missing: its benchmarks weren't measured",
     Remark.LONE_BASELINE: f"one baseline run: a change can be {SUSPECTED_WORD}, but {NOT_PROVEN}",
-    Remark.RUNS_NEEDED: _STORED + f"with about {{runs:,}}, a change of {{change:%}} can be {PROVEN_WORD}",
-    Remark.RUNS_PROVE_NOTHING: _STORED + "not even {runs:,} would prove a change of {change:%}; measuring in turn can",
+    Remark.RUNS_NEEDED: (
+        "{count:# stored run}[ that vary by {noise:%}][, if they vary by {usual:%}]: "
+        f"with about {{runs:,}}, a change of {{change:%}} can be {PROVEN_WORD}"
+    ),
+    Remark.RUNS_PROVE_NOTHING: (
+        "one run can't prove a change of {change:%} against {count:# stored run}, nor against {runs:,}; "
+        "measuring in turn can"
+    ),
     Remark.DETECTOR_UNUSED: (
         "{detector} judges only {kind:prose}, and none were measured: {used} judged instead; these apply: {fitting}"
     ),
