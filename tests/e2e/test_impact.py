@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from perf_culprit.cli.entry import main
-from tests.support.four_projects import PYTHON, SYSTEM_PYTHON, TITLE, has_pytest_benchmark
+from tests.support.four_projects import SYSTEM_PYTHON, TITLE, has_pytest_benchmark, ticking
 from tests.support.git_repository import init_repository, run_git
 from tests.support.scenarios import LEVEL, Project, open_project
 from tests.support.webhooks import event
 from tests.support.workflows.runner import InThisProcess
 
-pytestmark = pytest.mark.slow  # measures a real suite in rounds
+pytestmark = pytest.mark.slow  # measures a suite in rounds
 
 KEPT = os.environ.get("PERF_CULPRIT_KEEP")
 # Of three benchmarks, two run `tokenize`. The pull request does not measure one of these.
@@ -28,11 +28,11 @@ TEXT = "the quick brown fox jumps over the lazy dog " * 60
 
 
 def test_tokenize(benchmark):
-    benchmark(textkit.tokenize, TEXT)
+    benchmark.pedantic(textkit.tokenize, (TEXT,), rounds=20, iterations=10)
 
 
 def test_sum(benchmark):
-    benchmark(sum, range(10_000))
+    benchmark.pedantic(sum, (range(10_000),), rounds=20, iterations=10)
 """,
 }
 
@@ -61,7 +61,8 @@ def test_pull_request_says_how_many_benchmarks_run_the_function(
 ) -> None:
     if not has_pytest_benchmark():
         pytest.skip("not installed here: pytest-benchmark")
-    small = replace(PYTHON, files={**PYTHON.files, **MORE})
+    small = ticking(tmp_path / "counter")
+    small = replace(small, files={**small.files, **MORE})
     action = InThisProcess.with_files_in(tmp_path / "action", monkeypatch, capsys)
     with open_project(tmp_path, action, split=False) as project:
         project.runner.programs = {"pytest": f'#!/bin/sh\nexec {SYSTEM_PYTHON} -m pytest -p no:cacheprovider "$@"\n'}
@@ -70,17 +71,18 @@ def test_pull_request_says_how_many_benchmarks_run_the_function(
         first = committed(source, small.files, "Count words")
         assert main(["init", "--repo", str(source), "--yes"]) == 0
         workflow = (source / ".github/workflows/perf.yml").read_text()
-        # A fixed number of rounds makes the test short.
-        project.files = {"perf": yaml.safe_load(workflow.replace("--until-decided", "--rounds 4"))}
+        # A fixed number of rounds makes the test short; which methods a benchmark runs is seen in one.
+        project.files = {"perf": yaml.safe_load(workflow.replace("--until-decided", "--rounds 1"))}
         second = committed(source, {}, "Measure performance in every pull request")
         log = pushed(project, source, before=first)
         assert "methods of 3 benchmarks stored" in log, log
         committed(source, {"README.md": "text\n"}, "Describe it")
         assert "which methods" not in pushed(project, source, before=second)  # the index is new
         removed = "bench/test_more.py"
-        edits = {**small.changed(), removed: small.files[removed].replace("okenize(b", "okens(b")}
+        edits = {**small.changed(), removed: small.files[removed].replace("def test_tokenize", "def test_tokens")}
         head = committed(source, edits, TITLE)
         run_git(source, "push", "--quiet", "--force", str(project.folder), "main:refs/heads/change")
+        project.files = {"perf": yaml.safe_load(workflow.replace("--until-decided", "--rounds 4 --trace-budget 5"))}
         outcome = project.run_pull(project.add_pull(7, head, merged_level=LEVEL))
         assert not outcome.failed, outcome.log
         comment = project.comments(7)[-1]

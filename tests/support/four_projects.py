@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -83,6 +83,41 @@ def fold(word):
     benchmark="test_count",
     needs=(SYSTEM_PYTHON,),
 )
+# A clock for pytest-benchmark. A round takes 1 ms, or 10 ms if words are folded; up to 1% off, by the execution.
+CLOCK: Final = """\
+import os
+from pathlib import Path
+
+import textkit
+
+COUNTER = Path("{counter}")
+execution = int(COUNTER.read_text()) if COUNTER.exists() else 0
+COUNTER.write_text(f"{{execution + 1}}")
+now = 0.0
+
+
+def tick():
+    global now
+    is_slow = hasattr(textkit, "fold") and "test_sum" not in os.environ.get("PYTEST_CURRENT_TEST", "")
+    now += (0.01 if is_slow else 0.001) * (1 + ((execution * 37 + execution**2 * 11) % 21 - 10) / 1000)
+    return now
+"""
+# Enough for the tracer's samples.
+PEDANTIC: Final = "rounds=20, iterations=10"
+
+
+def ticking(counter: Path) -> SmallProject:
+    """Return the project with chosen times: pytest-benchmark with that clock, and without a second of calibration."""
+    calibrated, pedantic = "benchmark(textkit.count, TEXT)", f"benchmark.pedantic(textkit.count, (TEXT,), {PEDANTIC})"
+    assert calibrated in PYTHON.files["bench/test_text.py"]
+    files = {
+        "pytest.ini": "[pytest]\naddopts = --benchmark-timer=clock.tick\n",
+        "clock.py": CLOCK.format(counter=counter),
+        "bench/test_text.py": PYTHON.files["bench/test_text.py"].replace(calibrated, pedantic),
+    }
+    return replace(PYTHON, files={**PYTHON.files, **files})
+
+
 GO: Final = SmallProject(
     files={
         "go.mod": "module example.org/textkit\n\ngo 1.19\n",

@@ -246,7 +246,7 @@ class WorkflowRunner:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=1200,  # no limit of a test: what measures ends itself after its --minutes
         )
         if (stored := place.folder / "output").is_file():
             outputs = dict(line.split("=", 1) for line in stored.read_text().splitlines())
