@@ -89,7 +89,10 @@ Lay = Callable[[tuple[str, ...]], Checkout]
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Lay:
-    """Lay out a checkout with spies, without the names that `python -m` itself imports before our code runs."""
+    """Lay out a checkout with spies as modules, and in every place where git would run a program.
+
+    It lacks the modules that `python -m` itself imports before our code runs.
+    """
 
     def lay(program: tuple[str, ...]) -> Checkout:
         project = lay_out(tmp_path, python=sys.executable)
@@ -98,6 +101,7 @@ def hostile(tmp_path: Path) -> Lay:
         (project / ".github" / "perf-culprit.yml").write_text("bisect:\n  run: ./bench\n  profile-seconds: 0\n")
         names = importable() - (imported_by_python_itself() if program == AS_MODULE else set())
         write_spies(project, names, record=tmp_path / "record")
+        write_git_spies(project, record=tmp_path / "record")
         path = f"{tmp_path / 'valgrind'}:{tmp_path / 'bin'}:{os.environ['PATH']}"
         environment = {**ENVIRONMENT, "PATH": path, "HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
         return Checkout(project=project, record=tmp_path / "record", environment=environment)
@@ -106,61 +110,23 @@ def hostile(tmp_path: Path) -> Lay:
 
 
 @pytest.mark.parametrize("program", [INSTALLED, AS_MODULE], ids=["installed", "as a module"])
-def test_wanted_our_process_by_modules_of_the_checkout_got_none(hostile: Lay, program: tuple[str, ...]) -> None:
+def test_wanted_our_process_by_a_checkout_got_none(hostile: Lay, program: tuple[str, ...]) -> None:
+    """No command, even one that runs commits, runs a module of the checkout or a program that git's settings name."""
     assert {*COMMANDS, "mcp"} == {command.NAME for command in DECLARED}
     checkout = hostile(program)
     # Only the start differs, and it is the same for every command.
     commands = COMMANDS if program == INSTALLED else {"compare": COMMANDS["compare"]}
-    for command, (arguments, code) in commands.items():
-        ended, errors = checkout.call(*program, *command.split(), *shlex.split(arguments))
-        assert checkout.ran() == "", command
-        assert ended == code, f"{command}: {errors}"
-
-
-@pytest.fixture
-def rigged(tmp_path: Path) -> Checkout:
-    """Make a checkout whose repository sets a spy in every place where git would run a program."""
-    project = lay_out(tmp_path, python=sys.executable)
-    counting_valgrind(tmp_path / "valgrind")
-    (project / ".github").mkdir()
-    (project / ".github" / "perf-culprit.yml").write_text("bisect:\n  run: ./bench\n  profile-seconds: 0\n")
-    write_git_spies(project, record=tmp_path / "record")
-    path = f"{tmp_path / 'valgrind'}:{tmp_path / 'bin'}:{os.environ['PATH']}"
-    environment = {**ENVIRONMENT, "PATH": path, "HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
-    return Checkout(project=project, record=tmp_path / "record", environment=environment)
-
-
-def test_wanted_a_program_run_by_gits_configuration_got_none(rigged: Checkout) -> None:
-    """Every command, also one that runs commits, runs only `bench` and none of git's configured programs."""
     ran = {}
-    for command, (arguments, code) in COMMANDS.items():
-        before = rigged.ran()
-        ended, errors = rigged.call(*INSTALLED, *command.split(), *shlex.split(arguments))
-        ran[command] = sorted(set(rigged.ran().removeprefix(before).splitlines()))
+    for command, (arguments, code) in commands.items():
+        before = checkout.ran()
+        ended, errors = checkout.call(*program, *command.split(), *shlex.split(arguments))
+        if spies := set(checkout.ran().removeprefix(before).splitlines()):
+            ran[command] = sorted(spies)
         assert ended == code, f"{command}: {errors}"
-    assert {command: spies for command, spies in ran.items() if spies} == {}
+    assert ran == {}
 
 
-def test_wanted_a_program_run_by_gits_configuration_through_the_assistant_got_none(rigged: Checkout) -> None:
-    rigged.call(*INSTALLED, "compare", "--baseline", "base-1.json", "--target", "head-1.json", "--json=report.json")
-    command = (*INSTALLED, "mcp", "--allow-run")
-    with assistant(rigged.project, command=command, environment=rigged.environment) as session:
-        for tool, arguments in TOOLS.items():
-            result = session.result(tool, **arguments)
-            assert rigged.ran() == "", tool
-            assert not result.is_error, result.content
-
-
-def test_the_spies_are_seen_where_git_obeys_them(rigged: Checkout) -> None:
-    """The control: a plain git runs them."""
-    for arguments in ("status", "diff HEAD~2 HEAD", "log -1", "commit --allow-empty -m x", "fetch origin"):
-        rigged.call("git", *arguments.split())
-    ran = " ".join(rigged.ran().splitlines())
-    spies = ("core.fsmonitor", "diff.spy", "gpg.program", "pre-commit", "remote.origin.uploadpack", "filter.spy")
-    assert {spy for spy in spies if spy not in ran} == set()
-
-
-def test_wanted_the_assistants_process_by_modules_of_the_checkout_got_none(hostile: Lay) -> None:
+def test_wanted_the_assistants_process_by_a_checkout_got_none(hostile: Lay) -> None:
     checkout = hostile(INSTALLED)
     checkout.call(*INSTALLED, "compare", "--baseline", "base-1.json", "--target", "head-1.json", "--json=report.json")
     command = (*INSTALLED, "mcp", "--allow-run")
@@ -170,3 +136,15 @@ def test_wanted_the_assistants_process_by_modules_of_the_checkout_got_none(hosti
             result = session.result(tool, **arguments)
             assert checkout.ran() == "", tool
             assert not result.is_error, result.content
+
+
+def test_the_spies_are_seen_where_git_and_python_obey_them(hostile: Lay) -> None:
+    """The control: a plain git and a plain Python run them."""
+    rigged = hostile(INSTALLED)
+    rigged.call(sys.executable, "-c", "import numpy")
+    assert "numpy in" in rigged.ran()
+    for arguments in ("status", "diff HEAD~2 HEAD", "log -1", "commit --allow-empty -m x", "fetch origin"):
+        rigged.call("git", *arguments.split())
+    ran = " ".join(rigged.ran().splitlines())
+    spies = ("core.fsmonitor", "diff.spy", "gpg.program", "pre-commit", "remote.origin.uploadpack", "filter.spy")
+    assert {spy for spy in spies if spy not in ran} == set()
