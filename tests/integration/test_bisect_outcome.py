@@ -9,6 +9,7 @@ import pytest
 from perf_culprit.cli.entry import main
 from perf_culprit.dispatch.local_bisection import FOLDER
 from tests.support.measured_repository import Commit, line, measured_repository
+from tests.support.processes import LateClock
 
 CHECK = "if [ -f untestable ]; then exit 125; fi; test $(cat value) -lt 1600"
 
@@ -63,15 +64,14 @@ def test_what_exits_with_125_and_what_does_not_build_does_not_run(tmp_path: Path
         assert (code, answer["outcome"]) == (3, "unmeasurable")
 
 
-def test_a_time_out_is_a_failure(tmp_path: Path) -> None:
+def test_a_time_out_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    LateClock(tmp_path / "late", monkeypatch)
     hashes = measured_repository(tmp_path / "repository", line(2, step_at=1))
-    slow = "if [ $(cat value) -gt 1500 ]; then sleep 9; fi"
-    code, answer = bisect(
-        tmp_path / "repository", "--timeout", "0.2", good=hashes["c0"], bad=hashes["c1"], outcome=slow
-    )
+    slow = f"if [ $(cat value) -gt 1500 ]; then touch {tmp_path / 'late'}; sleep 600; fi"
+    code, answer = bisect(tmp_path / "repository", "--timeout", "60", good=hashes["c0"], bad=hashes["c1"], outcome=slow)
     assert (code, answer["culprits"][0]["commit"]) == (0, hashes["c1"])
     (log,) = (tmp_path / "repository" / ".git" / FOLDER).glob("*.log")
-    assert "took longer than 0.2 s" in log.read_text()
+    assert "took longer than 60 s" in log.read_text()
 
 
 def test_a_command_that_never_fails_changed_no_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

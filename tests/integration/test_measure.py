@@ -20,7 +20,7 @@ from perf_culprit.model.run_file import decode_run
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository, temporary_folders
-from tests.support.processes import becomes
+from tests.support.processes import LateClock, becomes
 
 
 @pytest.fixture(autouse=True)
@@ -539,16 +539,22 @@ def test_what_fails_on_both_sides_ends_it_at_once(
     "case",
     [
         ("echo no such table >&2; exit 9", "command ended with exit code 9: no such table", 0, 1),
-        ("sleep 9", "command took longer than 1 s", 0, 1),
+        ('touch "$LATE"; sleep 600', "command took longer than 60 s", 0, 1),
         (f"{RUN}; exit 9", "command ended with exit code 9", 2, 1),
     ],
 )
 def test_that_one_side_fails_is_an_answer(
-    repository: Path, capsys: pytest.CaptureFixture[str], case: tuple[str, str, int, int]
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    case: tuple[str, str, int, int],
 ) -> None:
     fails, told, rounds, code = case
+    LateClock(tmp_path / "late", monkeypatch)
+    fails = fails.replace("$LATE", str(tmp_path / "late"))
     run = f'if [ "$(cat number)" = c3 ]; then {fails}; fi; {RUN}'
-    assert measure(repository, "--rounds", "2", "--timeout", "1", run=run) == 0
+    assert measure(repository, "--rounds", "2", "--timeout", "60", run=run) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("The target failed; ")
     assert f"Not tested: the target's {told}" in shown.out

@@ -1,4 +1,4 @@
-"""Processes as a test sees them: is one still alive, and how many are started."""
+"""Processes as a test sees them: is one still alive, how many are started, and when their time is over."""
 
 import subprocess
 import time
@@ -8,6 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from perf_culprit.measure import processes
+
+
+class LateClock:
+    """The clock of measured commands: a time limit passes as soon as the command has made `file`, and not before."""
+
+    def __init__(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._file = file
+        self._ahead = 0.0
+        monkeypatch.setattr(processes, "time", self)
+
+    def monotonic(self) -> float:
+        if self._file.exists():
+            self._file.unlink()
+            self._ahead += 3600
+        return time.monotonic() + self._ahead
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(time, name)
 
 
 def is_alive(pid: int) -> bool:

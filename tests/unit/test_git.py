@@ -10,8 +10,9 @@ import pytest
 
 from perf_culprit import git
 from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.git import command
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
-from tests.support.processes import ends
+from tests.support.processes import becomes, ends
 
 SECRET = "s3cret-token-value"
 
@@ -144,13 +145,20 @@ def test_the_folder_is_trusted_by_environment_and_nothing_is_written(repository:
     assert (repository / ".git" / "config").read_bytes() == before
 
 
-def test_a_call_that_takes_too_long_is_stopped(repository: Path) -> None:
+def test_a_call_that_takes_too_long_is_stopped(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pid, kill = repository / "pid", command._kill
+
+    def kill_once_begun(process: subprocess.Popen[bytes]) -> None:
+        assert becomes(lambda: pid.exists() and pid.read_text().endswith("\n"))
+        kill(process)
+
+    monkeypatch.setattr(command, "_kill", kill_once_begun)
     (repository / "wait").write_text("#!/bin/sh\necho $$ > pid\nexec sleep 100000\n")
     (repository / "wait").chmod(0o755)
     run_git(repository, "config", "alias.wait", "!./wait")
     with pytest.raises(git.GitError, match=r"git wait failed: no answer within 0\.3 s"):
         git.run_git(repository, "wait", timeout_seconds=0.3)
-    assert ends(int((repository / "pid").read_text()))
+    assert ends(int(pid.read_text()))
 
 
 @pytest.mark.parametrize(
