@@ -22,7 +22,7 @@ from tests.support.nth_call import Action, Calls, Ended, chosen, ended, remove_l
 
 CONFIG: Final = "history: {raw-runs: 2}\n"
 EARLIER: Final = 3
-COMMITS: Final = 8
+COMMITS: Final = 7
 STEP: Final = 5
 BENCHMARK: Final = "BenchmarkParse"
 
@@ -274,7 +274,7 @@ class Backfill(Scene):
     def written(self, *, is_certain: bool) -> list[Written]:
         return [
             Written(commit=commit, samples={"result": (level, level)}, is_certain=is_certain)
-            for commit, level in zip(self.place.commits[4:], (1000.0, 1600.0, 1600.0, 1600.0), strict=True)
+            for commit, level in zip(self.place.commits[4:], (1000.0, 1600.0, 1600.0), strict=True)
         ]
 
 
@@ -289,7 +289,7 @@ class Bisect(Scene):
         return self.place.work / "state.json"
 
     def command(self) -> Sequence[str]:
-        ends = ("--good", self.place.commits[0], "--bad", self.place.commits[-1])
+        ends = ("--good", self.place.commits[STEP - 2], "--bad", self.place.commits[-1])
         where = [] if self.place.database else ["--history"]
         options = ("--state", str(self.state), "--prior", "uniform", "--profile-seconds", "0", "--record", *where)
         return ["bisect", *ends, "--run", RUN, *options, "--json", str(self.place.work / "answer.json")]
