@@ -12,13 +12,13 @@ from tests.support.scenarios import LEVEL, PYTEST, Project, open_project
 
 pytestmark = pytest.mark.slow  # each measures in rounds, and starts a container
 
-# Looks into the environment of every process for a quarter of a minute.
+# Looks into the environment of every process until it finds the token. A container needs its time on a busy machine.
 # Not in shell: the action's is readable for the tenth of a second in which its Python starts.
 SPY = f"""\
 setsid {sys.executable} -I -S -c '
 import os, time
-end = time.monotonic() + 15
-while time.monotonic() < end:
+end = time.monotonic() + 120
+while time.monotonic() < end and not os.path.getsize("LOOT"):
     for number in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/" + number + "/environ", "rb") as file:

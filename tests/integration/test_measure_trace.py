@@ -1,11 +1,14 @@
 """`perf-culprit measure --trace` on a real repository with a real Python benchmark."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from perf_culprit.cli.entry import main
+from perf_culprit.flows import measurement
+from perf_culprit.measure import worktree_executor
 from perf_culprit.model.call_tree import Profile, decode_profile
 from perf_culprit.model.report import decode_tree_comparison
 from tests.support.interpreters import newer_interpreter
@@ -151,17 +154,29 @@ def test_a_trace_that_fails_says_why_and_leaves_the_verdict(
 UNDECIDED = (
     f'read -r v < value; n=0; test ! -e "${COUNTER}.$v" || read -r n < "${COUNTER}.$v"; '
     f'echo $((n + 1)) > "${COUNTER}.$v"; '
-    """sleep 0.25; {python} -c 'import lib; [lib.parse() for _ in range(300)]'; """
+    """{python} -c 'import lib; [lib.parse() for _ in range(100)]'; """
     """printf '[{{"name": "steady", "unit": "ms", "value": %s}}, {{"name": "loud", "unit": "ms", "value": %s}}]' """
     "$((v * (1000 + (n * 11) % 21))) $((1000 + 1000 * ((n + v / 9000) % 2)))"
 )
 
 
+@dataclass(frozen=True)
+class ExecutionClock:
+    """A clock by which each execution of UNDECIDED takes 100 seconds."""
+
+    folder: Path
+
+    def monotonic(self) -> float:
+        return 100.0 * sum(int(file.read_text()) for file in self.folder.glob("counter.*"))
+
+
 def test_minutes_are_kept_for_a_trace_while_another_benchmark_is_undecided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A trace takes ten executions, more than a tenth of these 20 seconds."""
-    more = ("--until-decided", "--minutes", "0.34")
+    """A trace takes ten executions, more than a tenth of these 40, each of 100 seconds."""
+    for module in (measurement, worktree_executor):
+        monkeypatch.setattr(module, "time", ExecutionClock(tmp_path))
+    more = ("--until-decided", "--minutes", "67")
     assert measure_auto((1000, 9000), tmp_path, monkeypatch, *more, run=UNDECIDED) == 0
     output = capsys.readouterr()
     assert "of the minutes were left" not in output.out
