@@ -23,7 +23,7 @@ def start_run(thread: Thread, command: RunCommand, *, head: str, base_branch: st
     main = default_branch(job)
     branches = (base_branch, main)
     with bisection_ends(
-        remote(job), branches=branches, head=head, good=command.against, bad=None, asked="/perf-run"
+        remote(job), branches=branches, head=head, good=command.against, bad=None, place="/perf-run"
     ) as ends:
         request = RequestedRun(
             pull_request=comment.number,

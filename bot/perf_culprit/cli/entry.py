@@ -31,12 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    asked = parsed(argv)
+    options = parsed(argv)
     from perf_culprit.cli.command_functions import COMMAND_FUNCTIONS
     from perf_culprit.cli.options import check_outputs
 
-    check_outputs(asked)
-    code = COMMAND_FUNCTIONS[type(asked)](asked)
+    check_outputs(options)
+    code = COMMAND_FUNCTIONS[type(options)](options)
     sys.stdout.flush()
     return code
 

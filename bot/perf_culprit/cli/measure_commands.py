@@ -39,41 +39,41 @@ def _event_revisions(repository: Path) -> tuple[str, str]:
     return ends.baseline, ends.target
 
 
-def _since_reference(asked: Measure) -> tuple[str, str]:
+def _since_reference(options: Measure) -> tuple[str, str]:
     from perf_culprit import git
     from perf_culprit.flows.compared_commits import find_reference
     from perf_culprit.flows.registry_release import REGISTRY, registry_release
 
-    if len(asked.commits) > 1:
+    if len(options.commits) > 1:
         raise UsageError(
             "--commits names a baseline already",
             place="--reference",
             next_step="give only the target after --commits (default: HEAD)",
         )
-    target = asked.commits[0] if asked.commits else "HEAD"
-    if asked.reference == REGISTRY and git.find_commit(asked.repository, REGISTRY) is None:
-        reference = registry_release(asked.repository)
+    target = options.commits[0] if options.commits else "HEAD"
+    if options.reference == REGISTRY and git.find_commit(options.repository, REGISTRY) is None:
+        reference = registry_release(options.repository)
     else:
-        reference = find_reference(asked.repository, str(asked.reference), target=target)
+        reference = find_reference(options.repository, str(options.reference), target=target)
     say(f"baseline {reference.commit[:12]}, {plain(reference.name)}; target {target}")
     return reference.commit, target
 
 
-def measure(asked: Measure) -> int:
+def measure(options: Measure) -> int:
     from perf_culprit.flows.measurement import measure_commits, measure_plan
 
-    config = chosen_config(asked)
-    if asked.reference is not None:
-        asked = asked.replaced(commits=_since_reference(asked))
-    if not asked.commits and not asked.variant:
-        asked = asked.replaced(commits=_event_revisions(asked.repository))
-    plan = measure_plan(asked, config=config, say=say, environ=os.environ)
-    if asked.flagged is not None and not plan.names:
-        why = "nothing is suspected" if asked.minutes or config.confirm.budget else "confirm.budget is 0"
-        say(f"{asked.flagged}: {why}, so nothing is measured")
+    config = chosen_config(options)
+    if options.reference is not None:
+        options = options.replaced(commits=_since_reference(options))
+    if not options.commits and not options.variant:
+        options = options.replaced(commits=_event_revisions(options.repository))
+    plan = measure_plan(options, config=config, say=say, environ=os.environ)
+    if options.flagged is not None and not plan.names:
+        why = "nothing is suspected" if options.minutes or config.confirm.budget else "confirm.budget is 0"
+        say(f"{options.flagged}: {why}, so nothing is measured")
         return EXIT_FINE
-    with Status(sys.stderr, quiet=asked.quiet) as status:
-        if asked.dry_run:
+    with Status(sys.stderr, quiet=options.quiet) as status:
+        if options.dry_run:
             return _dry_run(plan, config, status)
         measured = measure_commits(plan, config=config, say=status)
     return _show(measured, plan.rounds)
@@ -136,27 +136,27 @@ def _show(measured: "Measurement", rounds: int) -> int:
     return EXIT_FINE
 
 
-def qualify(asked: Qualify) -> int:
+def qualify(options: Qualify) -> int:
     from perf_culprit.flows.qualify import between_machines, qualified
     from perf_culprit.say.audit_text import machines_text, qualification_text
 
-    if asked.join:
-        show(machines_text(between_machines(asked), machines=len(asked.join)), sys.stdout)
+    if options.join:
+        show(machines_text(between_machines(options), machines=len(options.join)), sys.stdout)
         return EXIT_FINE
-    with Status(sys.stderr, quiet=asked.quiet) as status:
-        answer = qualified(asked, config=chosen_config(asked), say=status)
+    with Status(sys.stderr, quiet=options.quiet) as status:
+        answer = qualified(options, config=chosen_config(options), say=status)
     show(qualification_text(answer), sys.stdout)
     return EXIT_FINE
 
 
-def verify(asked: Verify) -> int:
+def verify(options: Verify) -> int:
     from perf_culprit.flows.render import draw_or_verdict
     from perf_culprit.flows.verify_fix import Fix, overall, verify_fix
     from perf_culprit.say.finding_tables import verified_document
     from perf_culprit.say.render_terminal import render_terminal
 
-    with Status(sys.stderr, quiet=asked.quiet) as status:
-        verified = verify_fix(asked, config=chosen_config(asked), say=status)
+    with Status(sys.stderr, quiet=options.quiet) as status:
+        verified = verify_fix(options, config=chosen_config(options), say=status)
     if not verified:
         raise DataError(
             "the culprit made nothing worse here, so nothing says what a fix would have to take back",
@@ -174,67 +174,69 @@ def verify(asked: Verify) -> int:
     return {Fix.FIXED: EXIT_FINE, Fix.UNDECIDED: EXIT_NO_DATA}.get(answer, EXIT_REGRESSION)
 
 
-def backfill(asked: Backfill) -> int:
+def backfill(options: Backfill) -> int:
     from perf_culprit.flows.backfill import measure_past
     from perf_culprit.say.numbers import count_of
 
-    config = chosen_config(asked)
-    with Status(sys.stderr, quiet=asked.quiet) as status:
-        done = measure_past(asked, config=config, say=status)
+    config = chosen_config(options)
+    with Status(sys.stderr, quiet=options.quiet) as status:
+        done = measure_past(options, config=config, say=status)
     commits = count_of(done.commits, "commit")
-    say(f"{commits} since {plain(asked.since)}: {done.stored} stored before")
-    if asked.dry_run:
+    say(f"{commits} since {plain(options.since)}: {done.stored} stored before")
+    if options.dry_run:
         tried = "" if done.minutes is None else f", about {done.minutes:.1f} minutes by one that was tried"
-        say(f"would measure {done.left}, each {asked.executions} times after a warm-up{tried}")
+        say(f"would measure {done.left}, each {options.executions} times after a warm-up{tried}")
         return EXIT_FINE
     say(f"recorded {done.recorded}, {done.failed} gave no result, {done.left} are left")
     return EXIT_FINE if done.recorded or not (done.failed or done.left) else EXIT_NO_DATA
 
 
-def bisect(asked: Bisect) -> int:
+def bisect(options: Bisect) -> int:
     from perf_culprit.dispatch.local_bisection import state_file
     from perf_culprit.flows.bisect_here import bisect_plan, bisection_json, bisection_plan, git_run, search_culprits
     from perf_culprit.flows.render import draw_or_verdict
     from perf_culprit.say.bisection_answer import bisection_markdown, bisection_text, commit_pages
     from perf_culprit.say.bisection_exports import bisection_log, bisection_svg
 
-    config = chosen_config(asked)
-    plan = bisect_plan(asked, config=config)
-    if asked.dry_run:
+    config = chosen_config(options)
+    plan = bisect_plan(options, config=config)
+    if options.dry_run:
         show(bisection_plan(plan, config=config), sys.stdout)
         return EXIT_FINE
-    if asked.git_run:
-        write(asked.git_run, git_run(plan, name=str(asked.git_run)).encode())
-        asked.git_run.chmod(0o755)
-        say(f"git bisect start {asked.bad} {asked.good} && git bisect run {asked.git_run.absolute()}")
+    if options.git_run:
+        write(options.git_run, git_run(plan, name=str(options.git_run)).encode())
+        options.git_run.chmod(0o755)
+        say(f"git bisect start {options.bad} {options.good} && git bisect run {options.git_run.absolute()}")
         return EXIT_FINE
     try:
-        with Status(sys.stderr, quiet=asked.quiet) as status:
+        with Status(sys.stderr, quiet=options.quiet) as status:
             report = search_culprits(plan, config=config, say=status)
     except KeyboardInterrupt:
         state = state_file(plan)
         if state.exists():
             say(f"what was measured is kept: repeat the command with --resume {state}", sys.stderr)
         raise
-    if asked.json:
-        write(asked.json, bisection_json(report))
+    if options.json:
+        write(options.json, bisection_json(report))
     answer = "the search is finished" if report.is_definite else "the search found nothing definite"
-    if asked.markdown:
-        write(asked.markdown, draw_or_verdict(lambda: bisection_markdown(report), answer, warn=warn).encode())
-    if asked.svg:
-        write_page(asked.svg, draw_or_verdict(lambda: bisection_svg(report), answer, warn=warn), is_shown=asked.open)
-    if asked.log:
-        write(asked.log, draw_or_verdict(lambda: bisection_log(report), answer, warn=warn).encode())
-    stream = text_stream(asked.json)
-    text = draw_or_verdict(lambda: bisection_text(report, colour=colour(stream), verbose=asked.verbose), answer)
+    if options.markdown:
+        write(options.markdown, draw_or_verdict(lambda: bisection_markdown(report), answer, warn=warn).encode())
+    if options.svg:
+        write_page(
+            options.svg, draw_or_verdict(lambda: bisection_svg(report), answer, warn=warn), is_shown=options.open
+        )
+    if options.log:
+        write(options.log, draw_or_verdict(lambda: bisection_log(report), answer, warn=warn).encode())
+    stream = text_stream(options.json)
+    text = draw_or_verdict(lambda: bisection_text(report, colour=colour(stream), verbose=options.verbose), answer)
     show(text, stream, links=commit_pages(report))
     return EXIT_FINE if report.is_definite else EXIT_NO_DATA
 
 
-def bisect_job(asked: MeasureBisectJob) -> int:
+def bisect_job(options: MeasureBisectJob) -> int:
     from perf_culprit.dispatch.bisect_job import measure_job
 
-    with Status(sys.stderr, quiet=asked.quiet) as status:
-        done = measure_job(asked, config=chosen_config(asked), say=status, stdin=sys.stdin.buffer)
-    say(f"measured {done.rounds} of {done.asked} rounds: {done.file}")
+    with Status(sys.stderr, quiet=options.quiet) as status:
+        done = measure_job(options, config=chosen_config(options), say=status, stdin=sys.stdin.buffer)
+    say(f"measured {done.rounds} of {done.requested_rounds} rounds: {done.file}")
     return EXIT_FINE

@@ -154,12 +154,12 @@ LOG_SECONDS: Final = 30.0
 
 
 @contextmanager
-def shown(asked: Command) -> Iterator[None]:
+def shown(options: Command) -> Iterator[None]:
     """Show the steps of the work inside. Leave it before the result is printed."""
-    if asked.quiet:
+    if options.quiet:
         yield
         return
-    steps = _Steps(is_verbose=asked.verbose)
+    steps = _Steps(is_verbose=options.verbose)
     forget = listen(steps.hear)
     thread = Thread(target=steps.show, daemon=True)
     thread.start()

@@ -107,10 +107,10 @@ def override(section: _SectionT, values: Mapping[str, object], *, place: str) ->
     return section.model_copy(update={name: getattr(checked, name) for name in values})
 
 
-def with_options(config: Config, asked: Declared) -> Config:
+def with_options(config: Config, options: Declared) -> Config:
     """Set the keys that the given options or inputs override."""
-    for field in asked.fields():
-        key, value = field.option.key, getattr(asked, field.name)
+    for field in options.fields():
+        key, value = field.option.key, getattr(options, field.name)
         if key and value:
             config = with_key(config, key, value, place=field.option.name)
     return config

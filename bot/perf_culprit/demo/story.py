@@ -49,7 +49,7 @@ _PROCESS_PAIRS = 24
 
 def find_culprit(repository: DemoRepository, *, directory: Path, config: Config, say: Say) -> str | None:
     """Return the commit that a search by executions names. None if this machine is too noisy to name one in time."""
-    asked = Bisect(
+    options = Bisect(
         repository=repository.work,
         good=repository.main[-1],
         bad=repository.head,
@@ -62,7 +62,7 @@ def find_culprit(repository: DemoRepository, *, directory: Path, config: Config,
         state=directory / "bisection.json",
         record=True,
     )
-    plan = replace(bisect_plan(asked, config=config), profiling=None)
+    plan = replace(bisect_plan(options, config=config), profiling=None)
     bisection = search_culprits(plan, config=config, say=lambda _: None)
     answer, *_ = bisection_text(bisection).split("\nAgain: ")
     say(indent(answer.rstrip(), "      "))
@@ -158,7 +158,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
 
 def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Say) -> Report:
     """Measure the pull request's head against its base, and compare them."""
-    asked = Measure(
+    options = Measure(
         repository=repository.work,
         commits=(repository.main[-1], repository.head),
         run=BENCHMARK_COMMAND,
@@ -168,7 +168,7 @@ def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Sa
         until_decided=True,
         output=work / "measured",
     )
-    plan = measure_plan(asked, config=config, say=say)
+    plan = measure_plan(options, config=config, say=say)
     measured = measure_commits(plan, config=config, say=_interim(say))
     baseline, target = (str(file) for file in measured.files)
     return compare_result_files(
@@ -181,11 +181,11 @@ def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Sa
 
 def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say: Say) -> tuple[Path, ...]:
     """Build the dashboard of main and the pull request. Empty without the plotting library, which is an extra."""
-    asked = BuildDashboard(folder=folder, repository=repository.work, history_url=str(repository.remote))
+    options = BuildDashboard(folder=folder, repository=repository.work, history_url=str(repository.remote))
     try:
         plotting_library()  # checked before anything is measured for the dashboard
         record_as_merged(repository, repository.work.parent, config=config)
-        build_dashboard(asked, config=config)
+        build_dashboard(options, config=config)
     except UsageError as error:
         say(f"no dashboard: {error}")
         return ()

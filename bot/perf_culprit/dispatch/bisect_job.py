@@ -42,37 +42,37 @@ SETUP: Final = "install it in the `setup` of the bisect workflow (docs/measure.m
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectJobDone:
-    """The result file. `rounds` is the number of rounds in it, `asked` the number of requested rounds."""
+    """The result file. `rounds` are in it, of `requested_rounds`."""
 
     file: Path
     rounds: int
-    asked: int
+    requested_rounds: int
 
 
-def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: BinaryIO | None = None) -> BisectJobDone:
+def measure_job(options: MeasureBisectJob, *, config: Config, say: Say, stdin: BinaryIO | None = None) -> BisectJobDone:
     """Measure the job's rounds. The result file is replaced after each, so an interruption loses one at most.
 
     `run`, `build` and `tool` replace those of the request if given.
     """
     started = time.monotonic()
     step = "write the input `request` into this file, as it was sent"
-    stream = stdin if asked.request == STDIN else None
-    data = read_limited(asked.request, ARTIFACT_LIMITS.request_bytes, next_step=step, stream=stream)
-    request = decode_request(data, place=str(asked.request))
-    job = job_of(request, asked.job, place=str(asked.request))
-    pace = _pace(started, asked.minutes, request.minutes)
+    stream = stdin if options.request == STDIN else None
+    data = read_limited(options.request, ARTIFACT_LIMITS.request_bytes, next_step=step, stream=stream)
+    request = decode_request(data, place=str(options.request))
+    job = job_of(request, options.job, place=str(options.request))
+    pace = _pace(started, options.minutes, request.minutes)
     commands = request.commands
-    _require_commits(asked.repository, job)
+    _require_commits(options.repository, job)
     environment = {name: value[:200] for name, value in machine_environment().components.items()}
     results: list[Result] = []
     encoded = partial(_encoded, request, job, results, started, environment=environment)
-    file = asked.output / RESULT_NAME
+    file = options.output / RESULT_NAME
     shell = Commands(
-        run=asked.run or commands.run,
-        build=asked.build or commands.build,
+        run=options.run or commands.run,
+        build=options.build or commands.build,
         run_timeout_seconds=commands.run_timeout_seconds,
         build_timeout_seconds=commands.build_timeout_seconds,
-        environment=asked.environment,
+        environment=options.environment,
         count=commands.count,
     )
     missing = None if commands.count is None else is_missing(commands.count)
@@ -82,15 +82,15 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
         failure = Failure(kind=FailureKind.UNUSABLE, message=f"{cannot}; {SETUP}")
         results += (Result(job_id=entry.id, failures=dict.fromkeys(entry.commits, failure)) for entry in job.rounds)
         replace_file(file, encoded(metric=None))
-        return BisectJobDone(file=file, rounds=0, asked=len(job.rounds))
+        return BisectJobDone(file=file, rounds=0, requested_rounds=len(job.rounds))
     with this_machine(
-        asked.repository,
+        options.repository,
         shell,
         config=config,
-        tool="auto" if commands.count else asked.tool or commands.tool,
-        log=asked.output / BISECT_LOG_NAME,
+        tool="auto" if commands.count else options.tool or commands.tool,
+        log=options.output / BISECT_LOG_NAME,
         directions=lambda key: commands.direction or config.direction_of(key),
-        cache=asked.cache,
+        cache=options.cache,
     ) as workplace:
         executor = WorktreeExecutor(workplace, key=request.key, followed=request.followed)
         followed: dict[str, Mapping[str, tuple[float | None, ...]]] = {}
@@ -108,15 +108,15 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
             replace_file(file, encoded(metric=executor.metric, followed=followed))
         if job.diagnose is not None and time.monotonic() < pace.deadline:
             profiling = Profiling(
-                command=commands.profile, budget_s=commands.profile_seconds, tool=asked.tool or commands.tool
+                command=commands.profile, budget_s=commands.profile_seconds, tool=options.tool or commands.tool
             )
             diagnosis = diagnose_culprit(
-                asked.repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
+                options.repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
             )
             with_diagnosis = encoded(metric=executor.metric, followed=followed, diagnosis=diagnosis)
             if len(with_diagnosis) <= ARTIFACT_LIMITS.job_bytes:
                 replace_file(file, with_diagnosis)
-    return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
+    return BisectJobDone(file=file, rounds=len(results), requested_rounds=len(job.rounds))
 
 
 def _pace(started: float, *minutes: float | None) -> Pace:

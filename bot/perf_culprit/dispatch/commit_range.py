@@ -214,7 +214,7 @@ def bisection_ends(
     head: str | None,
     good: str | None,
     bad: str | None,
-    asked: str = "/perf-bisect, good",
+    place: str = "/perf-bisect, good",
 ) -> Iterator[Ends]:
     """Resolve both ends. `branches` are trusted, the pull request's target branch first. `head` is the pull request's.
 
@@ -231,7 +231,7 @@ def bisection_ends(
         if good is None:
             good_commit = _shared(repository, bad_commit, tips[0], branch=branches[0])
         else:
-            good_commit = _found(repository, remote, good, tips=tips, place=asked)
+            good_commit = _found(repository, remote, good, tips=tips, place=place)
         yield Ends(repository=repository, good=good_commit, bad=bad_commit)
 
 

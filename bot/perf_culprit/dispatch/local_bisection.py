@@ -81,7 +81,7 @@ class BisectPlan:
     `auto` says what follows a search by times whose metric is chosen here; None: the request names the metric.
     """
 
-    asked: Bisect
+    options: Bisect
     commands: Commands
     tool: str
     profiling: Profiling | None = None
@@ -93,14 +93,14 @@ class BisectPlan:
 
     @property
     def sought(self) -> Sought:
-        return Sought(self.asked.direction)
+        return Sought(self.options.direction)
 
     @property
     def prior(self) -> Prior:
-        return Prior(self.asked.prior)
+        return Prior(self.options.prior)
 
-    def asking(self, **changes: object) -> "BisectPlan":
-        return replace(self, asked=self.asked.replaced(**changes))
+    def with_options(self, **changes: object) -> "BisectPlan":
+        return replace(self, options=self.options.replaced(**changes))
 
 
 def search_here(
@@ -116,14 +116,14 @@ def search_here(
     `report` gets every step. `by_time`: the state file of a search by times that ended too early. Times follow this
     search by counts (`auto`).
     """
-    repository = plan.asked.repository
-    deadline = None if plan.asked.minutes is None else time.monotonic() + 60 * plan.asked.minutes
-    session = None if plan.asked.resume is None else resumed(plan.asked.resume)
+    repository = plan.options.repository
+    deadline = None if plan.options.minutes is None else time.monotonic() + 60 * plan.options.minutes
+    session = None if plan.options.resume is None else resumed(plan.options.resume)
     times = None if by_time is None else resumed(by_time)
     candidates = candidates_of(plan)
     file = state_file(plan)
     started = datetime.now(UTC)
-    with_history = plan.asked.history_url is not None and session is None and times is None
+    with_history = plan.options.history_url is not None and session is None and times is None
     stored = stored_in_range(repository, candidates, plan, config) if with_history else None
     with this_machine(
         repository,
@@ -132,7 +132,7 @@ def search_here(
         tool=plan.tool,
         log=file.with_suffix(".log"),
         keep_log=session is not None,
-        cache=plan.asked.cache,
+        cache=plan.options.cache,
     ) as workplace:
         begun = time.monotonic()
         if session is None:
@@ -141,7 +141,7 @@ def search_here(
             key, metric = session.key, session.metric
             settings = _settings_of(plan, config, metric)
             _require_same(session, settings, candidates=candidates, plan=plan)
-            state, executed = with_budget(session.search, plan.asked.executions or 0), session.executed
+            state, executed = with_budget(session.search, plan.options.executions or 0), session.executed
         plan = _measuring(plan, key)
         bisection = Bisection(
             id=(session and session.id) or uuid.uuid4().hex,
@@ -151,7 +151,7 @@ def search_here(
             search=state,
             started_at=(session and session.started_at) or started,
             suite=config.suite,
-            jobs_per_dispatch=plan.asked.jobs,
+            jobs_per_dispatch=plan.options.jobs,
             rounds_per_job=1,
             times=None if times is None else ByTime(times.key, times.metric),
             subjects=candidates.subjects,
@@ -165,19 +165,19 @@ def search_here(
             workplace,
             bisection,
             commands=plan.commands,
-            cache=plan.asked.cache,
+            cache=plan.options.cache,
         ) as here:
             bisection = _searched(bisection, here, report, begun=times, files=(file, by_time), deadline=deadline)
         diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
-    if plan.asked.record:
+    if plan.options.record:
         say(f"recorded {_record(repository, bisection, plan, config)} commits")
     return replace(_report(repository, bisection, plan), diagnosis=diagnosis)
 
 
 def candidates_of(plan: BisectPlan) -> Candidates:
-    asked = plan.asked
+    options = plan.options
     return find_candidates(
-        asked.repository, good=asked.good, bad=asked.bad, first_parent=asked.first_parent, paths=asked.paths
+        options.repository, good=options.good, bad=options.bad, first_parent=options.first_parent, paths=options.paths
     )
 
 
@@ -192,8 +192,8 @@ def _settings_of(plan: BisectPlan, config: Config, metric: Metric | None = None)
         minimum_effect=DEFAULTS[DataKind.COUNT]
         if is_exact_quantity(plan.commands.count)
         else DEFAULTS[DataKind.SEARCHED_TIME],
-        seed=plan.asked.seed,
-        budget_executions=plan.asked.executions or DEFAULT_EXECUTIONS,
+        seed=plan.options.seed,
+        budget_executions=plan.options.executions or DEFAULT_EXECUTIONS,
     )
 
 
@@ -205,12 +205,12 @@ def _measuring(plan: BisectPlan, key: MetricKey) -> BisectPlan:
 
 def state_file(plan: BisectPlan) -> Path:
     """Return the named state file, or one in the git folder, where neither status nor commits include it."""
-    asked = plan.asked
-    named = asked.state or asked.resume
+    options = plan.options
+    named = options.state or options.resume
     if named is not None:
         return named
-    good, bad = (git.resolve_commit(asked.repository, end) for end in (asked.good, asked.bad))
-    return git.common_folder(asked.repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
+    good, bad = (git.resolve_commit(options.repository, end) for end in (options.good, options.bad))
+    return git.common_folder(options.repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
 
 
 def resumed(path: Path) -> BisectSession:
@@ -237,7 +237,7 @@ def _tried(
             run, functions, why = _traced_run(workplace, commit, is_watched=bool(runs) and not executed)
             executed |= functions
         runs.append(run or _first_run(workplace, commit))
-        require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
+        require_benchmark(runs[-1], benchmark=plan.options.benchmark, metric=plan.options.metric, end=name)
     if is_traced and not executed:
         means = means_of(plan.commands.run, plan.tool)
         if why is None and means is PYTHON_MEANS:
@@ -248,7 +248,7 @@ def _tried(
     computes: Mapping[MetricKey, bool] = {}
     if plan.auto is not None:
         good, bad, computes = of_one_time(*(_repeated(workplace, commit) for commit in ends.values()))
-    key, metric = choose_metric(good, bad, benchmark=plan.asked.benchmark, metric=plan.asked.metric, say=say)
+    key, metric = choose_metric(good, bad, benchmark=plan.options.benchmark, metric=plan.options.metric, say=say)
     if plan.auto is not None:
         line = f"auto: {shown_key(key)} first: {_TIME_OF[computes.get(key)]}; {plan.auto}"
         say(line)
@@ -340,7 +340,7 @@ def _begun(
     key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
     blocks = () if stored is None else _blocks(stored, candidates, key, _measuring(plan, key), say)
     commit_range, settings = candidates.commit_range, _settings_of(plan, config, metric)
-    facts = prior_facts(plan.asked.repository, commit_range, plan.prior, traced)
+    facts = prior_facts(plan.options.repository, commit_range, plan.prior, traced)
     search = Search.start(commit_range, settings=settings, prior=prior_from(commit_range, facts), stored=blocks)
     return key, metric, search.state, _executed(facts or {})
 
@@ -353,24 +353,24 @@ def _executed(facts: Mapping[str, ChangeFacts]) -> Mapping[str, tuple[ExecutedCo
 def _require_same(
     session: BisectSession, settings: SearchSettings, *, candidates: Candidates, plan: BisectPlan
 ) -> None:
-    asked, key, state = plan.asked, session.key, session.search
+    options, key, state = plan.options, session.key, session.search
     same = {
         "--good, --bad, --first-parent or --paths": state.commit_range == candidates.commit_range,
         "--run": session.run == plan.commands.run,
         "--build": session.build == plan.commands.build,
-        "--benchmark": asked.benchmark in (None, key.benchmark),
-        "--metric": asked.metric in (None, key.metric),
+        "--benchmark": options.benchmark in (None, key.benchmark),
+        "--metric": options.metric in (None, key.metric),
         "--outcome": settings.of_failures == state.settings.of_failures,
         "--direction": plan.sought in (Sought.ANY, state.settings.sought),
-        "--engine": asked.engine in (None, state.settings.engine),
-        "--repeat": asked.repeat in (None, state.settings.repetitions),
-        "--threshold": asked.threshold is None or settings.alpha == state.settings.alpha,
+        "--engine": options.engine in (None, state.settings.engine),
+        "--repeat": options.repeat in (None, state.settings.repetitions),
+        "--threshold": options.threshold is None or settings.alpha == state.settings.alpha,
     }
     different = [name for name, is_same in same.items() if not is_same]
     if different:
         raise UsageError(
             f"was written by another search: {', '.join(different)} differs",
-            place=str(plan.asked.resume),
+            place=str(plan.options.resume),
             next_step="repeat the command line of that search, or leave out --resume",
         )
 
@@ -415,7 +415,7 @@ def _diagnosed(
 
 
 def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
-    with open_history(config.history, repository, url=plan.asked.history_url or None) as opened:
+    with open_history(config.history, repository, url=plan.options.history_url or None) as opened:
         return stored_runs(opened, candidates.commit_range, suite=config.suite)
 
 
@@ -445,7 +445,7 @@ def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Co
 
     The answer is last: it tells the next call, which resumes the search, which rounds are recorded.
     """
-    with open_history(config.history, repository, url=plan.asked.history_url or None) as opened:
+    with open_history(config.history, repository, url=plan.options.history_url or None) as opened:
         there = opened.load(bisection.id)
         recorded = 0 if there is None else len(there.bisection.search.results)
         commits = record_search(opened, bisection, recorded_rounds=recorded)
@@ -462,7 +462,7 @@ def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> Bisecti
         report,
         facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in report.outcome.culprits},
         repository_url=git.web_address(repository),
-        command=command_line(bisection, prior=prior, paths=plan.asked.paths),
+        command=command_line(bisection, prior=prior, paths=plan.options.paths),
     )
 
 
@@ -471,15 +471,15 @@ FORESEEN_STEPS = (0.05, 0.10, 0.15, 0.30)
 
 def planned_search(plan: BisectPlan, *, config: Config) -> PlannedSearch:
     """Foresee what `bisect` would do. With a history, add the cost of finding steps at the stored noise."""
-    repository = plan.asked.repository
+    repository = plan.options.repository
     candidates = candidates_of(plan)
-    count = plan.commands.count or quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
+    count = plan.commands.count or quantity_of(plan.options.metric, benchmark=plan.options.benchmark, tool=plan.tool)
     settings = _settings_of(replace(plan, commands=replace(plan.commands, count=count)), config)
     commit_range = candidates.commit_range
     expected = forecast(commit_range, settings)
     noise: list[StoredNoise] = []
     cost = NO_COST
-    if plan.asked.history_url is not None:
+    if plan.options.history_url is not None:
         runs = stored_in_range(repository, candidates, plan, config)
         cost = sum((run.cost for run in runs), NO_COST)
         for (benchmark, metric), values in _medians(runs, plan):
@@ -503,7 +503,7 @@ def planned_search(plan: BisectPlan, *, config: Config) -> PlannedSearch:
         executions=(expected.clear, expected.hidden),
         budget=settings.budget_executions,
         tests=expected.tests,
-        noise=None if plan.asked.history_url is None or expected.tests is not None else tuple(noise),
+        noise=None if plan.options.history_url is None or expected.tests is not None else tuple(noise),
         seconds=cost.seconds / cost.executions if cost.executions else None,
         of_failures=plan.of_failures,
     )
@@ -516,7 +516,11 @@ def _medians(runs: Sequence[Run], plan: BisectPlan) -> list[tuple[tuple[str, str
         for entry in run.benchmarks:
             key = entry.key
             value = median(entry.samples) if entry.samples else entry.value
-            if plan.asked.benchmark in (None, key.benchmark) and plan.asked.metric in (None, key.metric) and value > 0:
+            if (
+                plan.options.benchmark in (None, key.benchmark)
+                and plan.options.metric in (None, key.metric)
+                and value > 0
+            ):
                 values.setdefault((key.benchmark, key.metric), []).append(value)
     return sorted(values.items())
 

@@ -116,14 +116,15 @@ def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: 
 
 
 def _check_rounds(result: BisectJobResult, job: BisectJob, *, followed: int) -> None:
-    asked = {entry.id: set(entry.commits) for entry in job.rounds}
+    expected_commits = {entry.id: set(entry.commits) for entry in job.rounds}
     for entry in result.rounds:
-        if entry.job_id not in asked:
+        if entry.job_id not in expected_commits:
             raise _refused(f"the job was not asked for the round {entry.job_id[:40]!r}")
-        if not {*entry.values, *entry.failures} <= asked[entry.job_id]:
+        if not {*entry.values, *entry.failures} <= expected_commits[entry.job_id]:
             raise _refused(f"it measured commits that {entry.job_id} does not have")
     fits = all(
-        set(commits) <= asked.get(name, set()) and all(len(values) == followed for values in commits.values())
+        set(commits) <= expected_commits.get(name, set())
+        and all(len(values) == followed for values in commits.values())
         for name, commits in result.followed.items()
     )
     if not fits:

@@ -222,9 +222,9 @@ def _with_changed_lines(
 ) -> tuple[TouchedFunction, ...]:
     """Add to changed functions the first line that differs, so that a remark on it is placed inside the diff."""
     blobs = {change.path: (change.old_blob, change.blob) for change in changes if change.old_blob and change.blob}
-    asked = [one.path for one in functions if one.kind is ChangeKind.CHANGED and one.path in blobs]
+    paths = [one.path for one in functions if one.kind is ChangeKind.CHANGED and one.path in blobs]
     ranges: dict[str, tuple[tuple[int, int], ...]] = {}
-    for path in list(dict.fromkeys(asked))[: FILE_LIMITS.line_diffs]:
+    for path in list(dict.fromkeys(paths))[: FILE_LIMITS.line_diffs]:
         old, new = blobs[path]
         ranges[path] = git.changed_lines(repository, str(old), str(new))
     return tuple(
@@ -280,11 +280,11 @@ def _read(path: str, source: bytes) -> tuple[CodeScope, ...]:
 
 
 def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[UnresolvedFile, ...]:
-    asked, files = 0, []
+    diffs, files = 0, []
     for change in changes:
         lines: tuple[LineRange, ...] = ()
-        if change.blob and change.old_blob and _is_file(change) and asked < FILE_LIMITS.line_diffs:
-            asked += 1
+        if change.blob and change.old_blob and _is_file(change) and diffs < FILE_LIMITS.line_diffs:
+            diffs += 1
             ranges = git.changed_lines(repository, change.old_blob, change.blob)
             lines = tuple(LineRange(first, last) for first, last in ranges)
         files.append(UnresolvedFile(path=change.path, lines=lines))
@@ -301,8 +301,8 @@ def executed_changes(
     names: dict[str, set[str]] = defaultdict(set)
     for path, name in executed:
         names[path].add(name)
-    asked = [one for files in changes.values() for one in files if {one.path, one.old_path} & names.keys()]
-    blobs = (blob for one in asked for blob in (one.old_blob, one.blob) if blob is not None)
+    relevant = [one for files in changes.values() for one in files if {one.path, one.old_path} & names.keys()]
+    blobs = (blob for one in relevant for blob in (one.old_blob, one.blob) if blob is not None)
     sources = read_within(repository, {blob: blob for blob in blobs})
     codes: dict[str | None, _Codes] = {None: frozenset(), **{blob: _codes(sources[blob]) for blob in sources}}
 

@@ -50,47 +50,47 @@ class Backfilled:
     minutes: float | None = None
 
 
-def measure_past(asked: Backfill, *, config: Config, say: Say) -> Backfilled:
+def measure_past(options: Backfill, *, config: Config, say: Say) -> Backfilled:
     """Measure commits without runs until none is left or the time is spent. Record each as soon as it is measured.
 
     The next call resumes from the recorded runs. Nothing else is kept, so it tries a failed commit again.
     """
-    repository = asked.repository
-    commands, tool = shell_commands(config, asked)
-    commits = chosen_commits(repository, since=asked.since, every=asked.every)
+    repository = options.repository
+    commands, tool = shell_commands(config, options)
+    commits = chosen_commits(repository, since=options.since, every=options.every)
     started = time.monotonic()
-    with open_history(config.history, repository, url=asked.history_url) as history:
+    with open_history(config.history, repository, url=options.history_url) as history:
         levels = _stored_levels(history, commits, suite=config.suite)
         stored = len(levels)
         todo = len(commits) - stored
         failed: set[int] = set()
         longest: float | None = None  # measure the first whatever the limit, so that repeated calls make progress
         with this_machine(
-            repository, commands, config=config, tool=tool, log=asked.log, cache=asked.cache
+            repository, commands, config=config, tool=tool, log=options.log, cache=options.cache
         ) as workplace:
-            if asked.dry_run:
+            if options.dry_run:
                 place = next_place(len(commits), levels, failed)
-                each = None if place is None else _minutes(workplace, commits[place], asked, say)
+                each = None if place is None else _minutes(workplace, commits[place], options, say)
                 minutes = None if each is None else todo * each
                 return Backfilled(commits=len(commits), stored=stored, recorded=0, failed=0, left=todo, minutes=minutes)
             while (place := next_place(len(commits), levels, failed, minimum_effect=config.minimum_effect)) is not None:
                 begun = time.monotonic()
-                if asked.limit and longest is not None and begun + longest > started + 60 * asked.limit:
+                if options.limit and longest is not None and begun + longest > started + 60 * options.limit:
                     say(f"the time is spent: {len(commits) - len(levels) - len(failed)} commits are left")
                     break
                 commit = commits[place]
                 say(f"{len(levels) - stored + len(failed) + 1} of {todo}: {commit[:12]}")
                 try:
-                    run = _measured(repository, workplace, commit, asked, config)
+                    run = _measured(repository, workplace, commit, options, config)
                     (run,) = with_quantities(workplace, [run], rounds=1, say=say)
                 except ExecutionError as error:
                     say(f"{commit[:12]} gave no result: {error.message}")
                     failed.add(place)
                     continue
-                if asked.output is None:
+                if options.output is None:
                     history.append(run)
                 else:
-                    replace_file(asked.output / f"{commit}.json", encode_run(run))
+                    replace_file(options.output / f"{commit}.json", encode_run(run))
                 levels[place] = levels_of(run)
                 longest = max(longest or 0.0, time.monotonic() - begun)
     return Backfilled(
@@ -188,7 +188,7 @@ def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dic
     return levels
 
 
-def _minutes(workplace: Workplace, commit: str, asked: Backfill, say: Say) -> float | None:
+def _minutes(workplace: Workplace, commit: str, options: Backfill, say: Say) -> float | None:
     """Estimate the minutes that a commit takes from one execution of this one; None if it gives no result."""
     say(f"try {commit[:12]}")
     begun = time.monotonic()
@@ -201,16 +201,16 @@ def _minutes(workplace: Workplace, commit: str, asked: Backfill, say: Say) -> fl
     except ExecutionError as error:
         say(f"{commit[:12]} gave no result: {error.message}")
         return None
-    return (built - begun + (1 + asked.executions) * (executed - built) + time.monotonic() - executed) / 60
+    return (built - begun + (1 + options.executions) * (executed - built) + time.monotonic() - executed) / 60
 
 
-def _measured(repository: Path, workplace: Workplace, commit: str, asked: Backfill, config: Config) -> Run:
+def _measured(repository: Path, workplace: Workplace, commit: str, options: Backfill, config: Config) -> Run:
     """Measure a commit. The run gets the commit's time, so that retention treats it as that old; a note has the day."""
     workplace.warm_up(commit)
-    executed = [workplace.execute(commit) for _ in range(asked.executions)]
+    executed = [workplace.execute(commit) for _ in range(options.executions)]
     run = join_executions(
         [(str(path), result) for path, result in executed],
-        rounds=range(1, asked.executions + 1),
+        rounds=range(1, options.executions + 1),
         suite=config.suite,
         commit=commit,
         time=git.commit_time(repository, commit),

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,30 +39,30 @@ FEW_EXECUTIONS: Final = 24  # executions of both ends by time, before anything i
 THEN_COUNTS: Final = f"then instructions, counted only if {FEW_EXECUTIONS} executions do not decide"
 
 
-def bisect_plan(asked: Bisect, *, config: Config) -> BisectPlan:
-    if asked.outcome is not None:
-        return _of_failures(asked, config)
-    commands, tool = shell_commands(config, asked)
-    return BisectPlan(asked=asked, commands=commands, tool=tool, profiling=profiling(config, asked))
+def bisect_plan(options: Bisect, *, config: Config) -> BisectPlan:
+    if options.outcome is not None:
+        return _of_failures(options, config)
+    commands, tool = shell_commands(config, options)
+    return BisectPlan(options=options, commands=commands, tool=tool, profiling=profiling(config, options))
 
 
 # Options about numbers: a command that only passes or fails has none.
 OF_NUMBERS: Final = ("run", "benchmark", "metric", "engine", "history_url", "record", "git_run", "profile")
 
 
-def _of_failures(asked: Bisect, config: Config) -> BisectPlan:
+def _of_failures(options: Bisect, config: Config) -> BisectPlan:
     """Plan a search for the rate at which a command fails. Tests and documents may change it like any other commit."""
-    given = [name for name in OF_NUMBERS if getattr(asked, name) not in (None, False)]
-    given += ["jobs"] if asked.jobs > 1 else []
+    given = [name for name in OF_NUMBERS if getattr(options, name) not in (None, False)]
+    given += ["jobs"] if options.jobs > 1 else []
     if given:
         raise UsageError(
             f"--{given[0].removesuffix('_url').replace('_', '-')} does not go with --outcome",
             place="--outcome",
             next_step="leave one of them out: --outcome only counts how often a command fails",
         )
-    asked = asked.replaced(run=asked.outcome, prior="uniform")
-    commands, tool = shell_commands(config, asked)
-    return BisectPlan(asked=asked, commands=replace(commands, count=FAILURES), tool=tool)
+    options = options.replaced(run=options.outcome, prior="uniform")
+    commands, tool = shell_commands(config, options)
+    return BisectPlan(options=options, commands=replace(commands, count=FAILURES), tool=tool)
 
 
 def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
@@ -77,7 +78,7 @@ def _search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | 
             say(sentence(remark))
         if step.bisection.open_dispatch is not None:
             jobs = len(step.bisection.open_dispatch.jobs)
-            line = progress_line(step.progress, seconds=step.bisection.runner_seconds, verbose=plan.asked.verbose)
+            line = progress_line(step.progress, seconds=step.bisection.runner_seconds, verbose=plan.options.verbose)
             say(f"{jobs} jobs; {line}" if jobs > 1 else line)
 
     return search_here(plan, config=config, say=say, report=report, by_time=by_time)
@@ -87,20 +88,18 @@ def search_culprits(plan: BisectPlan, *, config: Config, say: Say) -> BisectionR
     """Search for the culprits, and where a commit is no explanation, for the packages."""
     begun = time.monotonic()
 
-    def of_packages(asked: BisectPlan) -> BisectionReport:
-        return _search_here(asked, config=config, say=say)
-
-    return with_packages(plan, _by_commit(plan, config=config, say=say), search=of_packages, say=say, begun=begun)
+    search = partial(_search_here, config=config, say=say)
+    return with_packages(plan, _by_commit(plan, config=config, say=say), search=search, say=say, begun=begun)
 
 
 def _by_commit(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """Search for the culprits. If the metric cannot be counted here, measure time instead and note it in the report."""
-    if plan.asked.metric == AUTO and plan.asked.jobs == 1:
+    if plan.options.metric == AUTO and plan.options.jobs == 1:
         begun = time.monotonic()
         report = _Auto(plan, config, say).answer()
         return replace(report, runner_seconds=time.monotonic() - begun)
-    count = quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
-    if plan.asked.jobs > 1 and not is_exact_quantity(count):
+    count = quantity_of(plan.options.metric, benchmark=plan.options.benchmark, tool=plan.tool)
+    if plan.options.jobs > 1 and not is_exact_quantity(count):
         raise UsageError(
             TIMES_ALONE, place="--jobs", next_step=f"leave it out, or count: --metric {Count.INSTRUCTIONS}"
         )
@@ -119,13 +118,13 @@ def _by_commit(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport
             why = uncountable(count, error)
     note = by_time(why)
     say(sentence(note))
-    return noted(_search_here(plan.asking(metric=None, jobs=1), config=config, say=say), note)
+    return noted(_search_here(plan.with_options(metric=None, jobs=1), config=config, say=say), note)
 
 
 def git_run(plan: BisectPlan, *, name: str) -> str:
     """Return the script with which git runs the same search as this plan."""
-    if plan.asked.benchmark is not None or plan.asked.metric == AUTO:
-        option = "--benchmark" if plan.asked.benchmark is not None else f"--metric {AUTO}"
+    if plan.options.benchmark is not None or plan.options.metric == AUTO:
+        option = "--benchmark" if plan.options.benchmark is not None else f"--metric {AUTO}"
         raise UsageError(
             f"{option} is not known to git bisect's script",
             place="--git-run",
@@ -136,15 +135,15 @@ def git_run(plan: BisectPlan, *, name: str) -> str:
         "--run": commands.run,
         "--build": commands.build,
         "--tool": None if plan.tool == "auto" else plan.tool,
-        "--metric": quantity_of(plan.asked.metric, tool=plan.tool),
+        "--metric": quantity_of(plan.options.metric, tool=plan.tool),
         "--timeout": f"{commands.run_timeout_seconds:g}",
         "--build-timeout": f"{commands.build_timeout_seconds:g}",
-        "--cache": plan.asked.cache,
+        "--cache": plan.options.cache,
     }
     words = [word for option, value in options.items() if value is not None for word in (option, str(value))]
     environment = ["--environment", *commands.environment] if commands.environment else []
     return git_run_script(
-        git.resolve_commit(plan.asked.repository, plan.asked.good), name=name, options=[*words, *environment]
+        git.resolve_commit(plan.options.repository, plan.options.good), name=name, options=[*words, *environment]
     )
 
 
@@ -152,23 +151,23 @@ class _Auto:
     """A search by instruction counts, with its ends and its result checked by time; else a search by time alone."""
 
     def __init__(self, plan: BisectPlan, config: Config, say: Say) -> None:
-        if plan.asked.resume is not None:
+        if plan.options.resume is not None:
             raise UsageError(
                 f"--metric {AUTO} is several searches",
-                place=str(plan.asked.resume),
+                place=str(plan.options.resume),
                 next_step="name the metric of the state file",
             )
         self._config, self._say = config, say
         self._state = state_file(plan)
         self._missing = is_missing(Count.INSTRUCTIONS)
-        self._plan = replace(plan.asking(metric=None, state=self._state), auto=THEN_COUNTS)
+        self._plan = replace(plan.with_options(metric=None, state=self._state), auto=THEN_COUNTS)
         if self._missing is not None:
             self._plan = replace(self._plan, auto=cannot_count(Count.INSTRUCTIONS, self._missing))
         self._begun = time.monotonic()
 
     def answer(self) -> BisectionReport:
-        wanted = self._plan.asked.executions or DEFAULT_EXECUTIONS
-        ends = self._search(self._plan.asking(executions=min(FEW_EXECUTIONS, wanted), record=False))
+        wanted = self._plan.options.executions or DEFAULT_EXECUTIONS
+        ends = self._search(self._plan.with_options(executions=min(FEW_EXECUTIONS, wanted), record=False))
         if ends.outcome.kind not in OPEN_KINDS:
             return ends
         if self._missing is None:
@@ -179,18 +178,18 @@ class _Auto:
         else:
             note = by_time(cannot_count(Count.INSTRUCTIONS, self._missing))
         self._say(sentence(note))
-        return noted(self._search(self._plan.asking(resume=self._state, executions=wanted)), note)
+        return noted(self._search(self._plan.with_options(resume=self._state, executions=wanted)), note)
 
     def _search(self, plan: BisectPlan, *, by_time: Path | None = None) -> BisectionReport:
-        if plan.asked.minutes is not None:
+        if plan.options.minutes is not None:
             spent = (time.monotonic() - self._begun) / 60
-            plan = plan.asking(minutes=max(plan.asked.minutes - spent, 0.0))
+            plan = plan.with_options(minutes=max(plan.options.minutes - spent, 0.0))
         return _search_here(plan, config=self._config, say=self._say, by_time=by_time)
 
     def _counting(self) -> BisectPlan:
         """The search by counts: in the direction in which the ends' times differ, if they do."""
         plan, count = self._plan, Count.INSTRUCTIONS
-        return replace(plan, auto=None, commands=replace(plan.commands, count=count)).asking(
+        return replace(plan, auto=None, commands=replace(plan.commands, count=count)).with_options(
             metric=count.value,
             benchmark=None,
             direction=(direction_shown(resumed(self._state).search) or plan.sought).value,

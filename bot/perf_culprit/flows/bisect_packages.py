@@ -42,7 +42,7 @@ def with_packages(
 
     `begun`: when the search of the commits began, by the monotonic clock.
     """
-    outcome, repository = report.outcome, plan.asked.repository
+    outcome, repository = report.outcome, plan.options.repository
     ends = report.commit_range.good, report.commit_range.bad
     installs = plan.commands.build is not None or _INSTALLS.search(plan.commands.run) is not None
     if outcome.kind in ENDS_ALIKE and not installs and (locks := changed_locks(repository, *ends)):
@@ -51,7 +51,7 @@ def with_packages(
         )
     if plan.of_failures or outcome.kind not in UNEXPLAINED or not installs:
         return report
-    left = (plan.asked.executions or DEFAULT_EXECUTIONS) - outcome.executions
+    left = (plan.options.executions or DEFAULT_EXECUTIONS) - outcome.executions
     pairs = [
         (next(iter(git.parents(repository, culprit.commit)), ends[0]), culprit.commit) for culprit in outcome.culprits
     ]
@@ -64,9 +64,9 @@ def with_packages(
             report = noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=chain))
         elif left >= LEAST_EXECUTIONS:
             say(f"{chain.packages} packages differ: the search goes over them, in the files of {good[:SHOWN_COMMIT]}")
-            asked = _of_packages(plan, report, good, chain, executions=left, begun=begun)
+            with_culprit = _of_packages(plan, report, good, chain, executions=left, begun=begun)
             try:
-                answer = search(asked)
+                answer = search(with_culprit)
             except BotError as error:  # the commits' answer stands
                 report = noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=error.message))
                 continue
@@ -83,11 +83,11 @@ def _of_packages(
     plan: BisectPlan, report: BisectionReport, good: str, chain: PackageChain, *, executions: int, begun: float
 ) -> BisectPlan:
     """The search of the same quantity over the chain, in the time that is left."""
-    key, asked = report.key, plan.asked
+    key, options = report.key, plan.options
     count = quantity_of(key.metric, benchmark=key.benchmark) or timed_quantity(key)
-    minutes = None if asked.minutes is None else max(asked.minutes - (time.monotonic() - begun) / 60, 0.0)
+    minutes = None if options.minutes is None else max(options.minutes - (time.monotonic() - begun) / 60, 0.0)
     of_packages = replace(plan, commands=replace(plan.commands, count=count), auto=None, profiling=None)
-    return of_packages.asking(
+    return of_packages.with_options(
         good=good,
         bad=chain.last,
         prior="uniform",
@@ -96,7 +96,7 @@ def _of_packages(
         state=state_file(plan).with_suffix(".packages.json"),
         benchmark=key.benchmark,
         metric=key.metric,
-        jobs=asked.jobs if is_exact_quantity(count) else 1,
+        jobs=options.jobs if is_exact_quantity(count) else 1,
         first_parent=False,
         paths=(),
         resume=None,

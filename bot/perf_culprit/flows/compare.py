@@ -270,10 +270,10 @@ def confirm_report(
     is_whole = {finding.benchmark for finding in second} >= set(names)
     notes = tuple(note for note in report.notes if note.code is not Remark.SUITE_MOVED or not is_whole)
     has_moved = any(note.code is Remark.SUITE_MOVED for note in notes)
-    asked = [finding for finding in findings if finding.benchmark in names]
-    proven = sum(finding.verdict is Verdict.REGRESSION for finding in asked)
-    still_open = sum(finding.looks_worse for finding in asked)
-    refuted = len(asked) - proven - still_open
+    suspects = [finding for finding in findings if finding.benchmark in names]
+    proven = sum(finding.verdict is Verdict.REGRESSION for finding in suspects)
+    still_open = sum(finding.looks_worse for finding in suspects)
+    refuted = len(suspects) - proven - still_open
     note = because(Remark.MEASURED_AGAIN, count=len(names), proven=proven, refuted=refuted, open=still_open)
     report = structs.replace(
         report,

@@ -35,17 +35,19 @@ from perf_culprit.say.call_tree_pictures import collapsed_difference
 from perf_culprit.say.report_page import flame_page
 
 
-def diagnose_revisions(asked: Diagnose) -> TreeComparison:
-    touched = _touched(asked)
+def diagnose_revisions(options: Diagnose) -> TreeComparison:
+    touched = _touched(options)
     doing("comparing the call trees of two revisions")
-    settings = ComparisonSettings(same_work=asked.same_work)
-    if asked.minimum_effect is not None:
-        effect = parse_change(asked.minimum_effect, name="--minimum-effect")
+    settings = ComparisonSettings(same_work=options.same_work)
+    if options.minimum_effect is not None:
+        effect = parse_change(options.minimum_effect, name="--minimum-effect")
         settings = dataclasses.replace(settings, minimum_effect=effect)
-    comparison = _of_profiles(asked, settings, touched) if asked.pattern is None else _of_logs(asked, settings, touched)
-    if touched is None or asked.commit is None:
+    comparison = (
+        _of_profiles(options, settings, touched) if options.pattern is None else _of_logs(options, settings, touched)
+    )
+    if touched is None or options.commit is None:
         return replace(comparison, commit=None)
-    return _with_commit(comparison, asked.repository, touched.head)
+    return _with_commit(comparison, options.repository, touched.head)
 
 
 def _with_commit(comparison: TreeComparison, repository: Path, commit: str) -> TreeComparison:
@@ -70,12 +72,12 @@ def with_diagnosis(report: Report, name: str) -> Report:
 _FORMAT_BYTES: Final = 200
 
 
-def _of_logs(asked: Diagnose, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
-    pattern = load_pattern(asked.pattern or "")
+def _of_logs(options: Diagnose, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
+    pattern = load_pattern(options.pattern or "")
     reading = ReadingSettings(squares=True)
     baseline, target = (
-        read_log(names, pattern=pattern, settings=reading, workers=asked.workers)
-        for names in (asked.baseline, asked.target)
+        read_log(names, pattern=pattern, settings=reading, workers=options.workers)
+        for names in (options.baseline, options.target)
     )
     comparison = compare_logs(baseline, target, settings=settings, touched=touched)
     return replace(
@@ -89,9 +91,10 @@ def _log_notes(side: str, log: ReadLog) -> Iterator[Reason]:
     yield from _damaged(side, log.truncated_files)
 
 
-def _of_profiles(asked: Diagnose, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
+def _of_profiles(options: Diagnose, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
     baseline, target = (
-        read_profiles(names, format=asked.format, trusted=asked.trusted) for names in (asked.baseline, asked.target)
+        read_profiles(names, format=options.format, trusted=options.trusted)
+        for names in (options.baseline, options.target)
     )
     comparison = compare_profiles(baseline.profiles, target.profiles, settings=settings, touched=touched)
     return replace(comparison, notes=(*comparison.notes, *_notes("baseline", baseline), *_notes("target", target)))
@@ -108,19 +111,19 @@ def _damaged(side: str, names: Sequence[str]) -> Iterator[Reason]:
     return (because(Caveat.FILE_DAMAGED, side=side, name=name) for name in names)
 
 
-def _touched(asked: Diagnose) -> Touched | None:
-    if asked.commit is None and asked.head is None and asked.base is None:
+def _touched(options: Diagnose) -> Touched | None:
+    if options.commit is None and options.head is None and options.base is None:
         return None
-    if (asked.commit is None) == (asked.base is None) or (asked.base is None) != (asked.head is None):
+    if (options.commit is None) == (options.base is None) or (options.base is None) != (options.head is None):
         raise UsageError(
             "the changed code is that of one commit or of one range",
             place="diagnose",
             next_step="give --commit, or --base and --head",
         )
-    repository = asked.repository
-    if asked.commit is not None:
-        return touched_by_commit(repository, git.resolve_commit(repository, asked.commit))
-    ends = [git.resolve_commit(repository, end) for end in (asked.base, asked.head) if end is not None]
+    repository = options.repository
+    if options.commit is not None:
+        return touched_by_commit(repository, git.resolve_commit(repository, options.commit))
+    ends = [git.resolve_commit(repository, end) for end in (options.base, options.head) if end is not None]
     return touched_code(repository, base=ends[0], head=ends[1], callers=True)
 
 

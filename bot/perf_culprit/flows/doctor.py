@@ -93,12 +93,12 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
     wrong = {Role.NONE: Health.WRONG, Role.PRIVILEGED: Health.UNSAFE}.get(role, Health.FINE)
     facts = {"event": context.event_name, "default": job.default_branch}
     observations = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
-    asked = {
+    needed = {
         *NEEDED[role],
         *(recording_permissions(config) if role in (Role.RECORD, Role.REPORT, Role.REFERENCE) else ()),
     }
-    if asked:
-        observations += _permissions(job, [permission for permission in Permission if permission in asked])
+    if needed:
+        observations += _permissions(job, [permission for permission in Permission if permission in needed])
     if role in WITH_CHECKOUT:
         observations += _checkout(job)
         # If GitHub did not answer, do not read the history: git would retry for minutes.

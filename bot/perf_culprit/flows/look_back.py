@@ -50,18 +50,18 @@ class Changes:
     series: tuple[SeriesChanges, ...]
 
 
-def changes_in_file(path: str, asked: FindChanges, *, config: Config, stdin: BinaryIO | None = None) -> Changes:
+def changes_in_file(path: str, options: FindChanges, *, config: Config, stdin: BinaryIO | None = None) -> Changes:
     """Find changes in a table with one row per commit or build."""
-    table = read_table(path, columns=asked.column, label=asked.index, stdin=stdin)
+    table = read_table(path, columns=options.column, label=options.index, stdin=stdin)
     effect = minimum_effects(config)
     series = tuple(replace(one, minimum_effect=effect(MetricKey(one.name, ""))) for one in table.series)
-    return _judged(replace(table, series=series), asked)
+    return _judged(replace(table, series=series), options)
 
 
-def changes_in_history(repository: Path, asked: FindChanges, *, config: Config) -> Changes:
+def changes_in_history(repository: Path, options: FindChanges, *, config: Config) -> Changes:
     """Find changes in the runs stored for the commits of HEAD's own line."""
-    pattern = asked.benchmark or "*"
-    line, place = stored_line(repository, config=config, history_url=asked.history_url)
+    pattern = options.benchmark or "*"
+    line, place = stored_line(repository, config=config, history_url=options.history_url)
     series = metric_series(line.runs, minimum_effect=minimum_effects(config), pattern=pattern)
     if not series:
         names = sorted({benchmark.name for run in line.runs for benchmark in run.benchmarks})
@@ -77,12 +77,12 @@ def changes_in_history(repository: Path, asked: FindChanges, *, config: Config) 
         label_name="commit",
         notes=line.notes,
     )
-    return _judged(table, asked)
+    return _judged(table, options)
 
 
-def _judged(table: SeriesTable, asked: FindChanges) -> Changes:
+def _judged(table: SeriesTable, options: FindChanges) -> Changes:
     doing(f"looking for changes in {len(table.series):,} series of {len(table.labels):,} rows")
-    return Changes(table=table, series=judge_series(table, online=asked.online))
+    return Changes(table=table, series=judge_series(table, online=options.online))
 
 
 EXAMPLE: Final = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
@@ -173,9 +173,9 @@ def stored_line(
 MOST_RUNS = 200
 
 
-def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
+def audit_history(options: AuditRuns, *, config: Config) -> Audit:
     """Audit the newest stored runs of the configured suite, in the order of their times."""
-    with open_history(config.history, asked.repository, url=asked.history_url, token=None) as history:
+    with open_history(config.history, options.repository, url=options.history_url, token=None) as history:
         suite = only_suite(history, config.suite)
         stored = list(history.runs(suite, list(history.commits(suite))))
         accepted = history.accepted(suite)
@@ -189,22 +189,22 @@ def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
             place=history.place,
             next_step="record runs first, or audit result files with --files",
         )
-    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=asked.seed, accepted=accepted, sweep=asked.sweep)
+    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=options.seed, accepted=accepted, sweep=options.sweep)
     if unreadable:
         audit = replace(audit, notes=(*audit.notes, because(SeriesReason.NOT_READABLE, count=unreadable)))
     return audit
 
 
-def audit_files(asked: AuditRuns, *, config: Config, stdin: BinaryIO | None = None) -> Audit:
+def audit_files(options: AuditRuns, *, config: Config, stdin: BinaryIO | None = None) -> Audit:
     """Audit result files: one run per file, oldest first."""
-    if asked.labels is not None and not (asked.sweep and asked.files):
+    if options.labels is not None and not (options.sweep and options.files):
         raise UsageError("--labels needs --sweep and --files", next_step="add what is missing")
-    named = collect_named(asked.files, reading(config, tool=asked.tool, stdin=stdin))
-    labels = read_labels(asked.labels, [place for place, _ in named]) if asked.labels is not None else {}
-    audit = audit_runs([run for _, run in named], config=config, seed=asked.seed, sweep=asked.sweep)
+    named = collect_named(options.files, reading(config, tool=options.tool, stdin=stdin))
+    labels = read_labels(options.labels, [place for place, _ in named]) if options.labels is not None else {}
+    audit = audit_runs([run for _, run in named], config=config, seed=options.seed, sweep=options.sweep)
     if not labels:
         return audit
-    chosen, rng = [(run, labels[place]) for place, run in named if place in labels], np.random.default_rng(asked.seed)
+    chosen, rng = [(run, labels[place]) for place, run in named if place in labels], np.random.default_rng(options.seed)
     labelled = sweep_labels([run for run, _ in chosen], [bad for _, bad in chosen], settings=config, rng=rng)
     return replace(audit, labelled=labelled)
 

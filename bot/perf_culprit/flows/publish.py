@@ -118,10 +118,10 @@ def _destination(repository: str, environ: Mapping[str, str]) -> Destination:
     )
 
 
-def publish_file(asked: Publish, *, config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
+def publish_file(options: Publish, *, config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Publish a report.json from disk to a pull request and a commit. Return a line for each."""
-    report, sha, pull_request = read_report(asked.report), asked.sha, asked.pull_request
-    name = asked.repository or environ.get("GITHUB_REPOSITORY")
+    report, sha, pull_request = read_report(options.report), options.sha, options.pull_request
+    name = options.repository or environ.get("GITHUB_REPOSITORY")
     if not name or (pull_request is None and sha is None):
         raise UsageError(
             "nowhere to publish to",

@@ -25,24 +25,24 @@ from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.progress import Say
 
 
-def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None = None) -> Qualification:
+def qualified(options: Qualify, *, config: Config, say: Say, tried: Tried | None = None) -> Qualification:
     """Measure HEAD against itself and plant changes into the numbers. `tried`: an execution from before.
 
     There are as many rounds as the second proof of `measure --until-decided` needs. They show how much more help.
     """
     proofs = planned_looks(MOST_ROUNDS, proven=config.proven)
     measure = Measure(
-        repository=asked.repository,
-        run=asked.run,
-        build=asked.build,
-        timeout=asked.timeout,
-        build_timeout=asked.build_timeout,
-        cache=asked.cache,
-        environment=asked.environment,
-        tool=asked.tool,
+        repository=options.repository,
+        run=options.run,
+        build=options.build,
+        timeout=options.timeout,
+        build_timeout=options.build_timeout,
+        cache=options.cache,
+        environment=options.environment,
+        tool=options.tool,
         commits=("HEAD", "HEAD"),
         rounds=proofs[1],
-        minutes=asked.minutes,
+        minutes=options.minutes,
         output=Path(),
     )
     tried = tried or try_once(measure, config=config, say=say)
@@ -52,21 +52,21 @@ def qualified(asked: Qualify, *, config: Config, say: Say, tried: Tried | None =
         if measured.fault is not None:
             raise measured.fault
         baseline, target = (decode_run(file.read_bytes(), place=str(file)) for file in measured.files)
-    if asked.output is not None:
-        replace_file(asked.output, encode_run(target))
+    if options.output is not None:
+        replace_file(options.output, encode_run(target))
     cost = (baseline.cost + target.cost) if baseline.cost and target.cost else None
     execution_s = tried.execution_s if cost is None else (cost.seconds - tried.build_s) / cost.executions
     say(f"planting changes into {measured.rounds} rounds")
     seconds = Tried(run=target, build_s=tried.build_s, execution_s=execution_s)
-    return _qualification(baseline, seconds, asked.minutes, config=config, proofs=proofs)
+    return _qualification(baseline, seconds, options.minutes, config=config, proofs=proofs)
 
 
-def between_machines(asked: Qualify) -> NoiseSources:
+def between_machines(options: Qualify) -> NoiseSources:
     """Return how much machines differ that measured the same commit, one file each."""
     step = "join files that `qualify --output` wrote for one commit on two machines or more"
     runs = [
         decode_run(read_limited(Path(file), FILE_LIMITS.measured_side_bytes, next_step=step), place=file)
-        for file in asked.join
+        for file in options.join
     ]
     if len(commits := {run.commit for run in runs}) > 1:
         raise DataError(f"the files are of {len(commits)} commits", place="--join", next_step=step)

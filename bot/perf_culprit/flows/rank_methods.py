@@ -19,17 +19,17 @@ from perf_culprit.say.inert import plain
 from perf_culprit.say.reason_text import sentence
 
 
-def diagnose_logs(asked: Diagnose) -> Diagnosis:
+def diagnose_logs(options: Diagnose) -> Diagnosis:
     """Diagnose execution logs of one revision."""
-    pattern = load_pattern(asked.pattern or "")
+    pattern = load_pattern(options.pattern or "")
     doing("reading logs")
-    reading = ReadingSettings(window_s=asked.window_s, method=asked.method)
-    ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
-    if asked.cluster is None:
-        return diagnose_log(asked.log, pattern=pattern, reading=reading, ranking=ranking, workers=asked.workers)
+    reading = ReadingSettings(window_s=options.window_s, method=options.method)
+    ranking = RankingSettings(fluctuation_weight=options.fluctuation_weight, minimum_self_ms=options.minimum_self_ms)
+    if options.cluster is None:
+        return diagnose_log(options.log, pattern=pattern, reading=reading, ranking=ranking, workers=options.workers)
     # Workers run in folders of their own.
-    names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in asked.log]
-    with open_cluster(asked.cluster, names) as cluster:
+    names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in options.log]
+    with open_cluster(options.cluster, names) as cluster:
         return diagnose_log(
             names,
             pattern=pattern,
@@ -41,10 +41,10 @@ def diagnose_logs(asked: Diagnose) -> Diagnosis:
         )
 
 
-def diagnose_profiles(asked: Diagnose) -> tuple[Diagnosis, tuple[str, ...]]:
+def diagnose_profiles(options: Diagnose) -> tuple[Diagnosis, tuple[str, ...]]:
     """Return the diagnosis and remarks for the user: the meaning of the numbers, and unused records with the cause."""
-    reading = read_profiles(asked.profile, format=asked.format, trusted=asked.trusted)
-    ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
+    reading = read_profiles(options.profile, format=options.format, trusted=options.trusted)
+    ranking = RankingSettings(fluctuation_weight=options.fluctuation_weight, minimum_self_ms=options.minimum_self_ms)
     unused = [f"{count:,} not used: {RECORD_FAULTS[fault]}" for fault, count in reading.unused]
     examples = [f"{example.place}: {example.text}" for example in reading.examples]
     remarks = [plain(text, limit=300) for text in (*map(sentence, reading.notes), *unused, *examples)]

@@ -43,20 +43,22 @@ class SimulatedDesign:
         return SimulationReport(configurations=(configuration(self.design.score, simulated),))
 
 
-def simulate_design(asked: Simulate, *, tell: Say) -> SimulatedDesign:
-    design = load_design(asked.model, _parameters(asked))
-    scenario = _scenario(design, asked)
-    done = replication.replications(design, scenario, seed=asked.seed, tell=tell, exactly=asked.replications)
-    return SimulatedDesign(design=design, scenario=scenario, seed=asked.seed, done=tuple(done))
+def simulate_design(options: Simulate, *, tell: Say) -> SimulatedDesign:
+    design = load_design(options.model, _parameters(options))
+    scenario = _scenario(design, options)
+    done = replication.replications(design, scenario, seed=options.seed, tell=tell, exactly=options.replications)
+    return SimulatedDesign(design=design, scenario=scenario, seed=options.seed, done=tuple(done))
 
 
-def compare_designs(asked: Simulate, against: Path, *, config: Config, tell: Say) -> Report:
+def compare_designs(options: Simulate, against: Path, *, config: Config, tell: Say) -> Report:
     """Judge the model against an older one."""
-    parameters = _parameters(asked)
-    new, old = (load_design(path, parameters) for path in (asked.model, against))
-    scenario = _scenario(new, asked)
-    _scenario(old, asked.replaced(model=against, scenario=scenario))
-    return judge_designs(old, new, scenario, seed=asked.seed, replications=asked.replications, config=config, tell=tell)
+    parameters = _parameters(options)
+    new, old = (load_design(path, parameters) for path in (options.model, against))
+    scenario = _scenario(new, options)
+    _scenario(old, options.replaced(model=against, scenario=scenario))
+    return judge_designs(
+        old, new, scenario, seed=options.seed, replications=options.replications, config=config, tell=tell
+    )
 
 
 def judge_designs(
@@ -81,12 +83,12 @@ def judge_designs(
     )
 
 
-def _parameters(asked: Simulate) -> dict[str, str]:
+def _parameters(options: Simulate) -> dict[str, str]:
     """The values, by name, that replace the model file's own parameters."""
-    for setting in asked.set:
+    for setting in options.set:
         if not setting.partition("=")[0] or "=" not in setting:
             raise UsageError(f"{setting!r} is not NAME=VALUE", place="--set", next_step="such as: --set rate=17/s")
-    return dict(setting.split("=", 1) for setting in asked.set)
+    return dict(setting.split("=", 1) for setting in options.set)
 
 
 def samples_json(simulated: SimulatedDesign) -> bytes:
@@ -97,17 +99,17 @@ def counters_json(simulated: SimulatedDesign) -> bytes:
     return encode_run(counter_run(simulated.design, simulated.scenario, simulated.done, seed=simulated.seed))
 
 
-def sweep_design(asked: Simulate, *, tell: Say) -> SimulationReport:
+def sweep_design(options: Simulate, *, tell: Say) -> SimulationReport:
     """Simulate every combination of the values under `sweep`."""
-    design = load_design(asked.model, _parameters(asked))
+    design = load_design(options.model, _parameters(options))
     if not design.sweep:
-        raise UsageError("has no sweep", place=str(asked.model), next_step="list values of parameters under sweep")
-    designs = [load_design(asked.model, {**_parameters(asked), **values}) for values in combinations(design)]
+        raise UsageError("has no sweep", place=str(options.model), next_step="list values of parameters under sweep")
+    designs = [load_design(options.model, {**_parameters(options), **values}) for values in combinations(design)]
     configurations = sweep(
         designs,
-        _scenario(design, asked),
-        seed=asked.seed,
-        replications=asked.replications or SWEEP_REPLICATIONS,
+        _scenario(design, options),
+        seed=options.seed,
+        replications=options.replications or SWEEP_REPLICATIONS,
         tell=tell,
     )
     references = tuple(
@@ -122,29 +124,29 @@ def sweep_design(asked: Simulate, *, tell: Say) -> SimulationReport:
     return SimulationReport(configurations=configurations, swept=tuple(design.sweep), references=references)
 
 
-def saturate_design(asked: Simulate, *, tell: Say) -> SimulationReport:
-    design = load_design(asked.model, _parameters(asked))
-    saturation = studies.saturation(design, _scenario(design, asked), seed=asked.seed, tell=tell)
+def saturate_design(options: Simulate, *, tell: Say) -> SimulationReport:
+    design = load_design(options.model, _parameters(options))
+    saturation = studies.saturation(design, _scenario(design, options), seed=options.seed, tell=tell)
     return SimulationReport(saturation=saturation)
 
 
-def calibrate_design(asked: Simulate) -> SimulationReport:
+def calibrate_design(options: Simulate) -> SimulationReport:
     """Estimate the demands that the model lists under `calibration` from measured counters."""
-    design = load_design(asked.model, _parameters(asked))
+    design = load_design(options.model, _parameters(options))
     if not design.calibration:
         raise UsageError(
-            "names no counters", place=str(asked.model), next_step="name measured counters under calibration"
+            "names no counters", place=str(options.model), next_step="name measured counters under calibration"
         )
-    return SimulationReport(demands=calibrate(design, _scenario(design, asked), collect(asked.calibrate)))
+    return SimulationReport(demands=calibrate(design, _scenario(design, options), collect(options.calibrate)))
 
 
-def _scenario(design: Design, asked: Simulate) -> str:
-    if asked.scenario is None:
+def _scenario(design: Design, options: Simulate) -> str:
+    if options.scenario is None:
         return next(iter(design.scenario))
-    if asked.scenario not in design.scenario:
+    if options.scenario not in design.scenario:
         raise UsageError(
-            f"the model has no scenario {asked.scenario!r}",
-            place=str(asked.model),
+            f"the model has no scenario {options.scenario!r}",
+            place=str(options.model),
             next_step=f"use one of: {', '.join(design.scenario)}",
         )
-    return asked.scenario
+    return options.scenario

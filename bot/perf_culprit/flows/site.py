@@ -50,27 +50,27 @@ class BuiltDashboard:
     unchanged: int
 
 
-def _usable_token(asked: BuildDashboard, token: str | None, host: str) -> str | None:
-    own = git.default_remote_url(asked.repository) if asked.history_url is None else None
+def _usable_token(options: BuildDashboard, token: str | None, host: str) -> str | None:
+    own = git.default_remote_url(options.repository) if options.history_url is None else None
     return token if own and own.startswith(f"{host}/") else None
 
 
 def build_dashboard(
-    asked: BuildDashboard, *, config: Config, token: str | None = None, host: str = "https://github.com"
+    options: BuildDashboard, *, config: Config, token: str | None = None, host: str = "https://github.com"
 ) -> BuiltDashboard:
     """Build the site of all suites, with the runs on HEAD's own line. Unchanged files are not written again.
 
     `token` is for the repository's own remote, and is sent only to `host`.
     """
     plotting = plotting_library()
-    manifest = None if asked.rebuild else _earlier(asked.folder)
-    line = {commit: place for place, commit in enumerate(line_of(asked.repository))}
+    manifest = None if options.rebuild else _earlier(options.folder)
+    line = {commit: place for place, commit in enumerate(line_of(options.repository))}
     with open_history(
-        config.history, asked.repository, url=asked.history_url, token=_usable_token(asked, token, host)
+        config.history, options.repository, url=options.history_url, token=_usable_token(options, token, host)
     ) as history:
         suites = [suite for suite in suite_names(history) if not suite.endswith(OF_SEARCHES)]
         try:
-            reading = _Reading(history, line, config, _restored(asked.folder, manifest))
+            reading = _Reading(history, line, config, _restored(options.folder, manifest))
             panels = [panel for suite in suites for panel in reading.panels(suite)]
         except StatisticChangedError:
             reading = _Reading(history, line, config, ())
@@ -86,14 +86,14 @@ def build_dashboard(
             place=history.place,
             next_step="record runs first, or check --history",
         )
-    dashboard = _dashboard(panels, around, asked.repository, reading.notes)
+    dashboard = _dashboard(panels, around, options.repository, reading.notes)
     entries, files = [], {PLOTTING: plotting}
     for panel in panels:
         entry, chunks = panel_entry(panel)
         entries.append(entry)
         files |= {chunk_path(name): data for name, data in chunks.items()}
     files |= dashboard_files(dashboard, entries)
-    written = _write(asked.folder, files, entries, manifest)
+    written = _write(options.folder, files, entries, manifest)
     return BuiltDashboard(
         series=sum(len(panel.series) for panel in panels),
         runs=sum(len(panel.runs) for panel in panels),

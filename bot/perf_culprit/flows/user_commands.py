@@ -25,13 +25,13 @@ from perf_culprit.say.reason_text import sentence
 _NO_COMMAND: Final = ":"  # as a shell command
 
 
-def shell_commands(config: Config, asked: MeasuringCommand) -> tuple[Commands, str]:
+def shell_commands(config: Config, options: MeasuringCommand) -> tuple[Commands, str]:
     """Return the requested commands, else those of the configuration, and the format of their results.
 
     A `metric` of the build or of its output needs no command that measures.
     """
-    run, also = asked.run, asked.also
-    chosen = run or config.bisect.run or (_NO_COMMAND if is_built(asked.metric) else None)
+    run, also = options.run, options.also
+    chosen = run or config.bisect.run or (_NO_COMMAND if is_built(options.metric) else None)
     if chosen is None:
         raise UsageError(
             "nothing says how to run the benchmark",
@@ -41,24 +41,24 @@ def shell_commands(config: Config, asked: MeasuringCommand) -> tuple[Commands, s
     commands = Commands(
         run=chosen,
         # A configured build belongs to the configured run; another run command may need none.
-        build=asked.build or (None if run else config.bisect.build),
-        run_timeout_seconds=asked.timeout,
-        build_timeout_seconds=asked.build_timeout,
-        environment=asked.environment,
+        build=options.build or (None if run else config.bisect.build),
+        run_timeout_seconds=options.timeout,
+        build_timeout_seconds=options.build_timeout,
+        environment=options.environment,
         also=() if also is None else tuple(dict.fromkeys(also or config.also)),
     )
-    if commands.build is None and asked.metric == Count.BUILD_TIME:
+    if commands.build is None and options.metric == Count.BUILD_TIME:
         raise UsageError(
             NO_BUILD, place="--build", next_step="give --build 'COMMAND', or set bisect.build in the configuration"
         )
-    return commands, asked.tool if asked.tool != "auto" or run else config.bisect.tool
+    return commands, options.tool if options.tool != "auto" or run else config.bisect.tool
 
 
-def profiling(config: Config, asked: Bisect) -> Profiling:
+def profiling(config: Config, options: Bisect) -> Profiling:
     """Profiling of the culprit, as requested or configured. A configured command belongs to the configured run."""
     return Profiling(
-        command=asked.profile or (None if asked.run else config.bisect.profile),
-        budget_s=config.bisect.profile_seconds if asked.profile_seconds is None else asked.profile_seconds,
+        command=options.profile or (None if options.run else config.bisect.profile),
+        budget_s=config.bisect.profile_seconds if options.profile_seconds is None else options.profile_seconds,
     )
 
 

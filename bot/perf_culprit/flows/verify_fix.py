@@ -32,16 +32,16 @@ class Verified:
     answer: Fix
 
 
-def verify_fix(asked: Verify, *, config: Config, say: Say) -> tuple[Verified, ...]:
+def verify_fix(options: Verify, *, config: Config, say: Say) -> tuple[Verified, ...]:
     """Return every metric that the culprit made worse, in the report's order; empty if there is none."""
-    culprit = git.resolve_commit(asked.repository, asked.culprit)
-    parents = git.parents(asked.repository, culprit)
+    culprit = git.resolve_commit(options.repository, options.culprit)
+    parents = git.parents(options.repository, culprit)
     if not parents:
         raise UsageError(
             "the first commit has nothing before it", place="--culprit", next_step="name the commit that made it worse"
         )
-    commits = (parents[0], culprit, git.resolve_commit(asked.repository, asked.fix))
-    shared = {name: value for name, value in vars(asked).items() if name not in ("culprit", "fix")}
+    commits = (parents[0], culprit, git.resolve_commit(options.repository, options.fix))
+    shared = {name: value for name, value in vars(options).items() if name not in ("culprit", "fix")}
     plan = measure_plan(Measure(commits=commits, **shared), config=config, say=say)
     measured = measure_commits(plan, config=config, say=say)
     if measured.fault is not None:

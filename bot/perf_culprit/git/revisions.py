@@ -40,8 +40,8 @@ def missing_commits(repository: Path, hashes: Sequence[str]) -> tuple[str, ...]:
     """Return the full hashes for which `find_commit` would return None, found with one process."""
     if not hashes:
         return ()
-    asked = [f"{commit}^{{commit}}" for commit in hashes]
-    lines = run_git(repository, "cat-file", "--batch-check", lines=asked).decode(errors="replace").splitlines()
+    names = [f"{commit}^{{commit}}" for commit in hashes]
+    lines = run_git(repository, "cat-file", "--batch-check", lines=names).decode(errors="replace").splitlines()
     return tuple(commit for commit, line in zip(hashes, lines, strict=True) if line.split()[1:2] != ["commit"])
 
 

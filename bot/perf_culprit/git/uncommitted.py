@@ -36,8 +36,8 @@ def uncommitted_files(repository: Path, commit: str) -> tuple[str, ...]:
 def _differing(repository: Path, commit: str) -> Iterator[str]:
     from git.index.fun import read_cache
 
-    asked = run_git(repository, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index")
-    top, index = (Path(line) for line in asked.decode(errors="surrogateescape").splitlines())
+    answer = run_git(repository, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index")
+    top, index = (Path(line) for line in answer.decode(errors="surrogateescape").splitlines())
     if index.stat().st_size > FILE_LIMITS.uncommitted_bytes:
         return
     with index.open("rb") as stream:

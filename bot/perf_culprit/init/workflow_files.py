@@ -211,7 +211,7 @@ def check_files(root: Path) -> tuple[WorkflowRemark, ...]:
     remarks: list[WorkflowRemark] = []
     any_workflow = False
     settings = load_config(file) if (file := root / DEFAULT_PATH).is_file() else Config()
-    asked = recording_permissions(settings)
+    scopes = recording_permissions(settings)
     paths = sorted((root / ".github" / "workflows").glob("*.y*ml"))
     is_asked = any("reusable-command.yml@" in path.read_text(encoding="utf-8", errors="replace") for path in paths)
     for path in paths:
@@ -226,7 +226,7 @@ def check_files(root: Path) -> tuple[WorkflowRemark, ...]:
             remarks.append(WorkflowRemark(file=name, text=f"is not YAML: {str(error).splitlines()[0]}"))
             continue
         if isinstance(workflow, dict) and isinstance(workflow.get("jobs"), dict):
-            remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, asked)]
+            remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, scopes)]
             if is_asked and "reusable-measure.yml@" in text:
                 remarks += _of_request(name, workflow)
             remarks += [*_of_lock(root, name, workflow), *_of_skip(name, workflow, settings.skip)]
@@ -263,14 +263,14 @@ def _of_lock(root: Path, name: str, workflow: Mapping[Any, Any]) -> Iterator[Wor
             )
 
 
-def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]) -> Iterator[WorkflowRemark]:
+def _of_recording(name: str, workflow: Mapping[Any, Any], scopes: Collection[str]) -> Iterator[WorkflowRemark]:
     """Check jobs that run our action themselves. Called workflows declare their own permissions."""
     for job, about in workflow["jobs"].items():
         granted = about.get("permissions") if isinstance(about, dict) else None
         if not isinstance(granted, dict) or granted.get("contents") != "write":
             continue
         runs = any(str(step.get("uses", "")).startswith(f"{OURS}@") for step in _steps(about))
-        if runs and (missing := sorted(scope for scope in asked if granted.get(scope) != "write")):
+        if runs and (missing := sorted(scope for scope in scopes if granted.get(scope) != "write")):
             lacking = ", ".join(f"`{scope}: write`" for scope in missing)
             yield WorkflowRemark(file=name, text=f"job {job} lacks {lacking} for `issues.when` and `bisect.automatic`")
 

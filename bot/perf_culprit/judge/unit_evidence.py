@@ -252,8 +252,8 @@ def _to_prove(judgement: UnitJudgement, rounds: int | None, proven: float) -> li
     sizes = np.expm1(np.maximum(np.abs(judgement.change) - judgement.error, 0))
     is_open = judgement.is_suspected & ~judgement.is_proven & np.isfinite(sizes)
     return [
-        rounds_that_show(size, error * math.sqrt(rounds), alpha=alpha, least=least) if asked else None
-        for size, error, asked in zip(sizes.tolist(), judgement.error.tolist(), is_open.tolist(), strict=True)
+        rounds_that_show(size, error * math.sqrt(rounds), alpha=alpha, least=least) if is_unproven else None
+        for size, error, is_unproven in zip(sizes.tolist(), judgement.error.tolist(), is_open.tolist(), strict=True)
     ]
 
 

@@ -100,15 +100,15 @@ def trace_revisions(
     $PERF_CULPRIT_OUTPUT. A failure is in the answer: it changes no verdict, and costs no measurement.
     """
     means = means_of(command, tool)
-    asked = Recording(command=command, workplace=workplace, commits=commits, plan=plan, folder=folder, say=say)
+    recording = Recording(command=command, workplace=workplace, commits=commits, plan=plan, folder=folder, say=say)
     try:
         if means is None:
             # A script or a Makefile: its processes show what it runs.
-            programs = programs_of(lambda: asked.run(next(iter(commits))))
+            programs = programs_of(lambda: recording.run(next(iter(commits))))
             means = means_of(" ".join(programs), tool) or NATIVE_MEANS
         if means is NATIVE_MEANS and not _has_perf():
             means = COUNTED_MEANS
-        return Traced(by=means.title, files=means.record(asked))
+        return Traced(by=means.title, files=means.record(recording))
     except BotError as error:
         return Traced(by="" if means is None else means.title, error=error)
 
@@ -122,12 +122,17 @@ def means_of(command: str, tool: str) -> Means | None:
     return next(by_tool, None) or next(by_words, None)
 
 
-def _by_tracer(asked: Recording) -> _TraceFiles:
-    with reached_python(asked.command) as (command, site):
+def _by_tracer(recording: Recording) -> _TraceFiles:
+    with reached_python(recording.command) as (command, site):
         traces = trace_commits(
-            asked.workplace, asked.commits, plan=asked.plan, say=asked.say, command=command, variables=site
+            recording.workplace,
+            recording.commits,
+            plan=recording.plan,
+            say=recording.say,
+            command=command,
+            variables=site,
         )
-    files = {name: (asked.folder / f"{name}-trace.json",) for name in traces}
+    files = {name: (recording.folder / f"{name}-trace.json",) for name in traces}
     for name, one in traces.items():
         replace_file(files[name][0], encode_trace(one))
     return files
@@ -163,32 +168,34 @@ def _user_site(folder: Path) -> Mapping[str, str]:
 Profiler = Callable[[Recording, str, Path], Path]
 
 
-def in_turn(asked: Recording, profiler: Profiler) -> _TraceFiles:
+def in_turn(recording: Recording, profiler: Profiler) -> _TraceFiles:
     """Profile all commits alternately, so that all see the same machine conditions."""
-    files: dict[str, list[Path]] = {name: [] for name in asked.commits}
+    files: dict[str, list[Path]] = {name: [] for name in recording.commits}
     begun = time.monotonic()
     for number in range(MOST_EXECUTIONS):
         spent = time.monotonic() - begun
-        if number >= FEWEST_EXECUTIONS and spent * (number + 1) / number > len(files) * asked.plan.budget_s:
+        if number >= FEWEST_EXECUTIONS and spent * (number + 1) / number > len(files) * recording.plan.budget_s:
             break
-        for name in asked.commits:
+        for name in recording.commits:
             with tempfile.TemporaryDirectory(prefix="culprit-profile-") as scratch:
-                made = profiler(asked, name, Path(scratch))
+                made = profiler(recording, name, Path(scratch))
                 if not made.stat().st_size or not _samples(made):
                     raise DataError("the command ended before it was sampled", next_step="trace a longer one")
-                files[name].append(asked.folder / f"{name}-trace-{number + 1}{made.suffix}")
+                files[name].append(recording.folder / f"{name}-trace-{number + 1}{made.suffix}")
                 shutil.copyfile(made, files[name][-1])
     return {name: tuple(some) for name, some in files.items()}
 
 
-def _own(asked: Recording, name: str, _scratch: Path) -> Path:
+def _own(recording: Recording, name: str, _scratch: Path) -> Path:
     """Execute a command that writes a profile itself."""
-    return asked.run(name)
+    return recording.run(name)
 
 
-def _go(asked: Recording, name: str, scratch: Path) -> Path:
+def _go(recording: Recording, name: str, scratch: Path) -> Path:
     options = shlex.join([f"-cpuprofile={scratch}/cpu.pprof", f"-o={scratch}/package.test"])
-    _run_with(asked, name, scratch, "go", f'[ "$1" != test ] || {{ shift; set -- test {options} "$@"; }}\nexec %s "$@"')
+    _run_with(
+        recording, name, scratch, "go", f'[ "$1" != test ] || {{ shift; set -- test {options} "$@"; }}\nexec %s "$@"'
+    )
     return _busiest(scratch.glob("*.pprof"), next_step="write `go test` with one package in the command")
 
 
@@ -196,15 +203,19 @@ def _go(asked: Recording, name: str, scratch: Path) -> Path:
 STARTERS: Final = "npm|npx|npm-cli.js|npx-cli.js|pnpm|pnpm.cjs|yarn|yarn.js|yarn.cjs|corepack|corepack.js"
 
 
-def _node(asked: Recording, name: str, scratch: Path) -> Path:
+def _node(recording: Recording, name: str, scratch: Path) -> Path:
     options = f"--cpu-prof --cpu-prof-dir={shlex.quote(str(scratch))}"
     _run_with(
-        asked, name, scratch, "node", f'case "${{1##*/}}" in {STARTERS}) exec %s "$@" ;; esac\nexec %s {options} "$@"'
+        recording,
+        name,
+        scratch,
+        "node",
+        f'case "${{1##*/}}" in {STARTERS}) exec %s "$@" ;; esac\nexec %s {options} "$@"',
     )
     return _busiest(scratch.glob("*.cpuprofile"), next_step="start Node as `node`, which the PATH finds")
 
 
-def _run_with(asked: Recording, name: str, scratch: Path, program: str, script: str) -> None:
+def _run_with(recording: Recording, name: str, scratch: Path, program: str, script: str) -> None:
     """Execute the command with a script instead of a program, which npm and make find by the PATH as well."""
     path = os.environ.get("PATH", os.defpath)
     real = shutil.which(program, path=path)
@@ -214,39 +225,39 @@ def _run_with(asked: Recording, name: str, scratch: Path, program: str, script: 
     shim.parent.mkdir()
     shim.write_text(f"#!/bin/sh\n{script.replace('%s', shlex.quote(real))}\n")
     shim.chmod(0o755)
-    asked.run(name, variables={"PATH": f"{shim.parent}:{path}"})
+    recording.run(name, variables={"PATH": f"{shim.parent}:{path}"})
 
 
-def _java(asked: Recording, name: str, scratch: Path) -> Path:
-    recording = f"-XX:StartFlightRecording=filename={scratch}/%p.jfr,settings=profile"
-    options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {recording}".strip()
-    asked.run(name, variables={"JAVA_TOOL_OPTIONS": options})
+def _java(recording: Recording, name: str, scratch: Path) -> Path:
+    flag = f"-XX:StartFlightRecording=filename={scratch}/%p.jfr,settings=profile"
+    options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {flag}".strip()
+    recording.run(name, variables={"JAVA_TOOL_OPTIONS": options})
     for file in scratch.glob("*.jfr"):
         _print([*JFR_PRINT, str(file)], file.with_suffix(".json"))
     return _busiest(scratch.glob("*.json"), next_step="run Java 17 or newer, and let it end by itself")
 
 
-def _native(asked: Recording, name: str, scratch: Path) -> Path:
+def _native(recording: Recording, name: str, scratch: Path) -> Path:
     data = scratch / "perf.data"
     record = ["perf", "record", "-q", "-F", "199", "--call-graph", "dwarf,16384", "-o", str(data)]
-    asked.run(name, shlex.join([*record, "--", "sh", "-e", "-c", asked.command]))
+    recording.run(name, shlex.join([*record, "--", "sh", "-e", "-c", recording.command]))
     return _print(["perf", "script", "--no-inline", "-i", str(data)], scratch / "stacks.perf")
 
 
-def _by_counting(asked: Recording) -> _TraceFiles:
+def _by_counting(recording: Recording) -> _TraceFiles:
     """Count instructions by function: exact, but so slow that the command has to be short."""
     begun = time.monotonic()
-    asked.run(next(iter(asked.commits)))
+    recording.run(next(iter(recording.commits)))
     wanted_s = CALLGRIND_TIMES * (time.monotonic() - begun)
-    if wanted_s > asked.plan.budget_s:
+    if wanted_s > recording.plan.budget_s:
         raise DataError(
             f"perf does not work on this machine, and counting instructions would take about {wanted_s:.0f} s a commit",
             next_step="give a command that runs one short benchmark, or a profiler's command (--profile)",
         )
     files = {}
-    for name, commit in asked.commits.items():
-        made = _busiest(asked.workplace.count_functions(commit), next_step="let the program end by itself")
-        files[name] = (asked.folder / f"{name}-trace.callgrind",)
+    for name, commit in recording.commits.items():
+        made = _busiest(recording.workplace.count_functions(commit), next_step="let the program end by itself")
+        files[name] = (recording.folder / f"{name}-trace.callgrind",)
         shutil.copyfile(made, files[name][0])
     return files
 
@@ -287,7 +298,7 @@ PYTHON_MEANS: Final = Means(
 )
 NATIVE_MEANS: Final = Means(
     title="perf",
-    record=lambda asked: in_turn(asked, _native),
+    record=lambda recording: in_turn(recording, _native),
     words="",
     tools=(
         "google_benchmark",
@@ -303,24 +314,24 @@ NATIVE_MEANS: Final = Means(
 COUNTED_MEANS: Final = Means(title="callgrind", record=_by_counting, words="")
 GO_MEANS: Final = Means(
     title="go test -cpuprofile",
-    record=lambda asked: in_turn(asked, _go),
+    record=lambda recording: in_turn(recording, _go),
     words="go test",
     tools=("go_text", "go_json"),
 )
 NODE_MEANS: Final = Means(
     title="node --cpu-prof",
-    record=lambda asked: in_turn(asked, _node),
+    record=lambda recording: in_turn(recording, _node),
     words="node|npm|npx|pnpm|yarn|vitest",
     tools=("mitata", "mitata_text", "tinybench", "vitest", "vitest_5_text"),
 )
 JAVA_MEANS: Final = Means(
     title="Java's Flight Recorder",
-    record=lambda asked: in_turn(asked, _java),
+    record=lambda recording: in_turn(recording, _java),
     words=r"java|mvn|mvnw|gradle|gradlew",
     tools=("jmh", "jmh_csv"),
 )
 PROFILED: Final = "profile"
 GIVEN_PROFILER: Final = Means(
-    title="the given profiler", record=lambda asked: in_turn(asked, _own), words="", tools=(PROFILED,)
+    title="the given profiler", record=lambda recording: in_turn(recording, _own), words="", tools=(PROFILED,)
 )
 MEANS: Final = (GIVEN_PROFILER, GO_MEANS, PYTHON_MEANS, NODE_MEANS, JAVA_MEANS, NATIVE_MEANS)

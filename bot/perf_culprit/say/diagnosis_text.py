@@ -99,10 +99,10 @@ def _reading_nodes(diagnosis: Diagnosis, top: int, *, most_trees: int = TEXT_LIM
         limit, hidden = _amount(diagnosis.minimum_self_ms, unit), Safe(count_of(more, "more method"))
         yield paragraph(words("and {}, {} of them below {} per call of every service", hidden, tiny, limit))
     yield _impacts(shown, title=Safe("Services to test again"))
-    if (asked := diagnosis.method) is not None:
-        its = [suspect for suspect in diagnosis.suspects if suspect.method == asked.service]
+    if (requested := diagnosis.method) is not None:
+        its = [suspect for suspect in diagnosis.suspects if suspect.method == requested.service]
         yield _impacts(
-            its, title=words("Services that execute {}", Name(asked.service, TEXT_LIMITS.diagnosis_line_characters))
+            its, title=words("Services that execute {}", Name(requested.service, TEXT_LIMITS.diagnosis_line_characters))
         )
     yield _services(diagnosis.services, unit)
     yield _slowest(diagnosis.services, top)

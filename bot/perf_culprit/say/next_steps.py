@@ -199,7 +199,7 @@ def rounds_advice(sections: Sections) -> str:
     reasons = [finding.reason for finding in sections.untested]
     if {reason.code for reason in reasons} - {Untested.TOO_FEW_EXECUTIONS}:
         return ""
-    asked = [rounds for reason in reasons if isinstance(rounds := reason.arguments.get("rounds"), int)]
-    if not asked:
+    round_counts = [rounds for reason in reasons if isinstance(rounds := reason.arguments.get("rounds"), int)]
+    if not round_counts:
         return ""
-    return f"Measure {max(asked):,} rounds of base, head, head, base: fewer can't tell a change from chance."
+    return f"Measure {max(round_counts):,} rounds of base, head, head, base: fewer can't tell a change from chance."

@@ -160,13 +160,13 @@ def _scenario_faults(design: Design, scenario: Scenario, loc: tuple[int | str, .
 
 def _size_faults(design: Design, scenario: Scenario, loc: tuple[int | str, ...]) -> Iterator[Fault]:
     components = design.world_view.components
-    asked = sum(
+    requests = sum(
         each.rate * scenario.duration * scenario.instances.get(each.source, components[each.source].instances)
         for each in scenario.arrivals
         if each.source in components
     )
-    if asked > MOST_REQUESTS:
-        message = f"asks for {asked:,.0f} requests, at most {MOST_REQUESTS:,} are simulated"
+    if requests > MOST_REQUESTS:
+        message = f"asks for {requests:,.0f} requests, at most {MOST_REQUESTS:,} are simulated"
         yield (*loc, "duration"), message, "make it shorter; replications make it more precise"
 
 

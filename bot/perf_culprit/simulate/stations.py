@@ -196,9 +196,9 @@ class Flows:
     def of_links(self) -> Iterator[OfferedLoad]:
         for link in self._design.world_view.links:
             if link.shared and link.bandwidth is not None:
-                asked = self.bytes_per_second[link.source, link.to] * link.share
+                load = self.bytes_per_second[link.source, link.to] * link.share
                 yield OfferedLoad(
-                    component=f"{link.source} → {link.to}", resource="bandwidth", share=asked / link.bandwidth
+                    component=f"{link.source} → {link.to}", resource="bandwidth", share=load / link.bandwidth
                 )
 
     def _add(self, name: str, kind: str, rate: float, items: float) -> None:

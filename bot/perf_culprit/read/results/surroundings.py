@@ -52,11 +52,11 @@ _VERSION: Final = re.compile(r"\d+(?:\.[\w+-]+)+|\b\d+\b")
 @cache
 def toolchain(folder: Path) -> Environment:
     """Return the versions of the tools that answer. They run in parallel in `folder`, whose files may choose one."""
-    asked = {name: _asked(words, folder) for name, words in TOOLS.items() if shutil.which(words[0])}
-    return components(**{name: None if tool is None else _version(tool) for name, tool in asked.items()})
+    answers = {name: _start_tool(words, folder) for name, words in TOOLS.items() if shutil.which(words[0])}
+    return components(**{name: None if tool is None else _version(tool) for name, tool in answers.items()})
 
 
-def _asked(words: tuple[str, ...], folder: Path) -> "subprocess.Popen[str] | None":
+def _start_tool(words: tuple[str, ...], folder: Path) -> "subprocess.Popen[str] | None":
     try:
         return subprocess.Popen(
             words,
