@@ -259,8 +259,8 @@ def _with_comment_options(config: Config, command: BisectCommand) -> Config:
         "budget_executions": command.executions,
         "budget_minutes": command.minutes,
     }
-    given = {name: value for name, value in options.items() if value is not None}
-    return config.model_copy(update={"bisect": override(config.bisect, given, place="/perf-bisect")})
+    values = {name: value for name, value in options.items() if value is not None}
+    return config.model_copy(update={"bisect": override(config.bisect, values, place="/perf-bisect")})
 
 
 def resume_thread(thread: Thread) -> bool:

@@ -107,7 +107,7 @@ def parse_comment(body: str) -> CommentCommand | None:
     name, _, rest = line.partition(" ")
     name = name.lower()
     if name not in _PARSERS:
-        raise UsageError(f"`{name}` isn't a command", next_step=_valid("commands", _PARSERS, given=name))
+        raise UsageError(f"`{name}` isn't a command", next_step=_valid("commands", _PARSERS, word=name))
     return _PARSERS[name](rest.strip())
 
 
@@ -119,7 +119,7 @@ def _bisect(rest: str) -> BisectCommand:
         name, separator, value = word.partition("=")
         if not separator or name not in OPTIONS:
             raise UsageError(
-                f"`{word}` isn't an option", place="/perf-bisect", next_step=_valid("options", OPTIONS, given=name)
+                f"`{word}` isn't an option", place="/perf-bisect", next_step=_valid("options", OPTIONS, word=name)
             )
         if name in values:
             raise UsageError(f"`{name}` is given twice", place="/perf-bisect", next_step="give it once")
@@ -258,7 +258,7 @@ def _sha(text: str) -> str:
     raise UsageError(
         f"`{text}` is neither a commit hash nor an option",
         place="/perf-bisect",
-        next_step=f"write the head's 40 digits, or options alone; {_valid('options', OPTIONS, given=text)}",
+        next_step=f"write the head's 40 digits, or options alone; {_valid('options', OPTIONS, word=text)}",
     )
 
 
@@ -300,8 +300,8 @@ def _benchmark(text: str, *, place: str) -> str:
     return text
 
 
-def _valid(noun: str, names: Iterable[str], *, given: str) -> str:
+def _valid(noun: str, names: Iterable[str], *, word: str) -> str:
     choices = [f"`{name}`" for name in names]
     listed = f"{noun} are {', '.join(choices[:-1])} and {choices[-1]}"
-    hint = did_you_mean(f"`{given}`", choices)
+    hint = did_you_mean(f"`{word}`", choices)
     return f"{hint} The {listed}" if hint else f"the {listed}"

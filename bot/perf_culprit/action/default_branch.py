@@ -166,8 +166,8 @@ def _against_release_before(
 
     reports = releases.compared(release, commit=commit, config=job.inputs.config, place=job.history)
     if not reports:
-        job.log.say(told := uncompared_line(release.name))
-        summarise(job, f"{told}\n")
+        job.log.say(line := uncompared_line(release.name))
+        summarise(job, f"{line}\n")
     for report in (unasked(report, job.inputs.config) for report in reports):
         with open_job_check(job, host, sha=commit, name=reference_check_name(report.suite)) as check:
             if check is not None:

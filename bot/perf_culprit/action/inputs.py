@@ -285,30 +285,30 @@ class Inputs(WrittenInputs):
 def read_inputs(environ: Mapping[str, str]) -> Inputs:
     """Read the inputs from `environ`. Raise a UsageError that names a wrong input."""
     values: dict[str, Any] = {field.name: _read(field, environ) for field in WrittenInputs.fields()}
-    given = WrittenInputs(**values)
-    path = Path(given.config_file) if given.config_file else None
-    is_remote = given.mode in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
+    inputs = WrittenInputs(**values)
+    path = Path(inputs.config_file) if inputs.config_file else None
+    is_remote = inputs.mode in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
 
     def configure(config: Config) -> Config:
-        return with_database(_overridden(config, given), environ=environ)
+        return with_database(_overridden(config, inputs), environ=environ)
 
     config = configure(Config() if is_remote else load_config(path))
     return Inputs(**values, config=config, config_path=path or DEFAULT_PATH, configure=configure)
 
 
-def _overridden(config: Config, given: WrittenInputs) -> Config:
+def _overridden(config: Config, inputs: WrittenInputs) -> Config:
     # Thresholds are ratios, unlike the keys' percentages.
-    config = with_options(config, given.replaced(alert_threshold="", fail_threshold=""))
-    comment = config.comment.model_copy(update={"when": _when(given, config)})
-    return config.model_copy(update={"levels": _levels(given, config.levels), "comment": comment})
+    config = with_options(config, inputs.replaced(alert_threshold="", fail_threshold=""))
+    comment = config.comment.model_copy(update={"when": _when(inputs, config)})
+    return config.model_copy(update={"levels": _levels(inputs, config.levels), "comment": comment})
 
 
-def _levels(given: WrittenInputs, levels: LevelsConfig) -> LevelsConfig:
+def _levels(inputs: WrittenInputs, levels: LevelsConfig) -> LevelsConfig:
     """The threshold to warn is also the default to fail."""
-    if not (given.alert_threshold or given.fail_threshold):
+    if not (inputs.alert_threshold or inputs.fail_threshold):
         return levels
-    warn = parse_ratio(given.alert_threshold, name="alert-threshold") if given.alert_threshold else levels.warn
-    fail = parse_ratio(given.fail_threshold, name="fail-threshold") if given.fail_threshold else warn
+    warn = parse_ratio(inputs.alert_threshold, name="alert-threshold") if inputs.alert_threshold else levels.warn
+    fail = parse_ratio(inputs.fail_threshold, name="fail-threshold") if inputs.fail_threshold else warn
     if warn is not None and fail is not None and fail < warn:
         raise ConfigError(
             "lower than alert-threshold: nothing would ever only warn",
@@ -318,9 +318,9 @@ def _levels(given: WrittenInputs, levels: LevelsConfig) -> LevelsConfig:
     return levels.model_copy(update={"warn": warn, "fail": fail})
 
 
-def _when(given: WrittenInputs, config: Config) -> str:
-    if not given.comment_on_alert:
+def _when(inputs: WrittenInputs, config: Config) -> str:
+    if not inputs.comment_on_alert:
         return "never"
-    if given.comment_always is None:
+    if inputs.comment_always is None:
         return config.comment.when
-    return "always" if given.comment_always else "change"
+    return "always" if inputs.comment_always else "change"

@@ -201,13 +201,13 @@ def _publish_results(
         return _summarise_all(job, first)
     current = _current(host, search.pull_requests)
     proves = is_ours or bool(current)
-    judged = zip(results, first, strict=True)
-    reports = [_proven(job, host, run, result, report) if proves else report for result, report in judged]
-    measured = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
+    pairs = zip(results, first, strict=True)
+    reports = [_proven(job, host, run, result, report) if proves else report for result, report in pairs]
+    destination = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
     for name, checked in _checks(run, reports):
         with open_job_check(job, host, sha=run.sha, name=name) as check:
             if check is not None:
-                complete_check(check, checked, measured)
+                complete_check(check, checked, destination)
     for report in reports:
         say_report(job, report)
     url = _comment(job, host, reports, current, run)

@@ -62,10 +62,10 @@ def _start_without(secrets: dict[str, str]) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.send(json.dumps(secrets).encode())
     theirs.set_inheritable(True)
-    kept = {
+    environment = {
         name: value
         for name, value in os.environ.items()
         if name not in (*SECRET_INPUTS, *_UNUSED_TOKENS) and not name.startswith(UNUSED_PREFIX)
     }
     sys.stdout.flush()
-    os.execve(sys.executable, sys.orig_argv, {**kept, HANDLE: str(theirs.fileno())})  # noqa: S606  # this program again
+    os.execve(sys.executable, sys.orig_argv, {**environment, HANDLE: str(theirs.fileno())})  # noqa: S606  # this program again

@@ -49,14 +49,14 @@ def diagnose(options: Diagnose) -> int:
 def _refuse_unused(options: Diagnose) -> None:
     """Refuse options of another way of calling. One with its default's value is accepted: it changes nothing."""
     every = OF_ONE | OF_TWO | OF_PROFILES | OF_LOGS
-    given = {
+    flags = {
         field.name: field.option.flags[0]
         for field in options.fields()
         if field.name in every and getattr(options, field.name) != field.default
     }
-    unused = [flag for name, flag in given.items() if name not in _used(options)]
+    unused = [flag for name, flag in flags.items() if name not in _used(options)]
     if unused:
-        revisions = given.keys() & OF_TWO and not options.target
+        revisions = flags.keys() & OF_TWO and not options.target
         other = ", or compare two revisions by --baseline and --target" if revisions else ""
         does, which = ("does", "it") if len(unused) == 1 else ("do", "them")
         raise UsageError(

@@ -134,9 +134,9 @@ def all_parsers() -> list[Parser]:
 
 def parsed(argv: Sequence[str] | None) -> Command:
     """Parse the command line. Raise a UsageError if it is wrong."""
-    given = vars(command_parser().parse_args(argv))
-    command: Callable[..., Command] = given.pop("command")
-    return command(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    values = vars(command_parser().parse_args(argv))
+    command: Callable[..., Command] = values.pop("command")
+    return command(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
 def _subcommands(parser: argparse.ArgumentParser) -> Any:

@@ -14,7 +14,7 @@ def collect(options: Collect) -> int:
     from perf_culprit.flows.compare import collect_run
     from perf_culprit.model.run_file import encode_run
 
-    told: list[str] = []
+    remarks: list[str] = []
     with shown(options):
         run = collect_run(
             options.files,
@@ -23,9 +23,9 @@ def collect(options: Collect) -> int:
             commit=options.commit,
             stdin=sys.stdin.buffer,
             is_ci_log=options.ci_log,
-            tell=None if options.quiet else told.append,
+            tell=None if options.quiet else remarks.append,
         )
-    for text in told:
+    for text in remarks:
         say(text, sys.stderr)
     write(options.json, encode_run(run))
     return EXIT_FINE

@@ -75,8 +75,8 @@ def measure(options: Measure) -> int:
     with Status(sys.stderr, quiet=options.quiet) as status:
         if options.dry_run:
             return _dry_run(plan, config, status)
-        measured = measure_commits(plan, config=config, say=status)
-    return _show(measured, plan.rounds)
+        measurement = measure_commits(plan, config=config, say=status)
+    return _show(measurement, plan.rounds)
 
 
 def _dry_run(plan: "MeasurePlan", config: "Config", status: Status) -> int:
@@ -92,42 +92,43 @@ def _dry_run(plan: "MeasurePlan", config: "Config", status: Status) -> int:
     return EXIT_FINE
 
 
-def _show(measured: "Measurement", rounds: int) -> int:
+def _show(measurement: "Measurement", rounds: int) -> int:
     """Print the verdict and the next command, however the measurement ended. Then raise the error that ended it."""
     from perf_culprit.flows.render import draw_or_verdict
     from perf_culprit.say.comparison import render_text
     from perf_culprit.say.numbers import count_of
 
-    report = measured.report
+    report = measurement.report
     if report is not None:
         text = draw_or_verdict(
             lambda: render_text(report, colour=colour(sys.stdout), width=table_width(sys.stdout)), report.conclusion
         )
         show(f"{text}\n", sys.stdout)
-    has_failed = report is not None and bool(report.lost) and not measured.rounds
-    if not measured.rounds and report is not None and not has_failed:
+    has_failed = report is not None and bool(report.lost) and not measurement.rounds
+    if not measurement.rounds and report is not None and not has_failed:
         return EXIT_FINE
-    is_interrupted = isinstance(measured.fault, KeyboardInterrupt)
-    why = "interrupted: " if is_interrupted else "time limit reached: " if measured.is_out_of_time else ""
+    is_interrupted = isinstance(measurement.fault, KeyboardInterrupt)
+    why = "interrupted: " if is_interrupted else "time limit reached: " if measurement.is_out_of_time else ""
     # A resumed measurement may hold more rounds than are requested now.
-    say(f"{why}measured {measured.rounds} of {max(rounds, measured.rounds)} rounds")
-    if measured.traces:
-        say(f"traces: {measured.traces[0].parent}/*-trace*")
+    say(f"{why}measured {measurement.rounds} of {max(rounds, measurement.rounds)} rounds")
+    if measurement.traces:
+        say(f"traces: {measurement.traces[0].parent}/*-trace*")
     second = "".join(
-        f" {option} {file}" for option, file in zip(("--confirm-baseline", "--confirm"), measured.confirm, strict=False)
+        f" {option} {file}"
+        for option, file in zip(("--confirm-baseline", "--confirm"), measurement.confirm, strict=False)
     )
-    if measured.flagged:
-        looked = count_of(len(measured.flagged), "benchmark")
-        say(f"looked like a regression: {looked}, {'' if measured.confirm else 'not yet '}measured again")
-    first, *targets = measured.files
-    for target, diagnosis in zip_longest(targets, measured.diagnoses):
+    if measurement.flagged:
+        looked = count_of(len(measurement.flagged), "benchmark")
+        say(f"looked like a regression: {looked}, {'' if measurement.confirm else 'not yet '}measured again")
+    first, *targets = measurement.files
+    for target, diagnosis in zip_longest(targets, measurement.diagnoses):
         third = f" --diagnosis {diagnosis}" if diagnosis else ""
         say(f"compare: perf-culprit compare --paired --baseline {first} --target {target}{second}{third}")
     if not targets:
         say(f"compare: perf-culprit compare --target {first} --repo .")
     # That one side fails is the answer, and `compare` fails the check.
-    fault = None if has_failed else measured.fault
-    if fault or measured.is_out_of_time:
+    fault = None if has_failed else measurement.fault
+    if fault or measurement.is_out_of_time:
         say("to continue: repeat the command with --resume")
     if is_interrupted:
         return EXIT_INTERRUPTED

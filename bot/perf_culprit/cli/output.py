@@ -71,18 +71,18 @@ def _wrap(line: str, width: int) -> Iterator[str]:
     """Break a line between words, or a longer word. Backslashes join the lines of a shell command again."""
     begun = _LINE_START.match(line)
     indent = " " * min(len(begun[1]) if begun else 0, width // 2)
-    shown, used, is_command = "", 0, False
+    row, used, is_command = "", 0, False
     for coloured, space, word in PIECE.findall(line):
         rest = space + word
         if used + len(rest) > width - len(CONTINUED) * is_command and used and len(indent + word) <= width:
-            yield shown + CONTINUED * is_command
-            shown, used, rest = indent, len(indent), word
+            yield row + CONTINUED * is_command
+            row, used, rest = indent, len(indent), word
         while used + len(rest) > width:
-            yield shown + rest[: width - used]
-            shown, used, rest = indent, len(indent), rest[width - used :]
-        shown, used = shown + coloured + rest, used + len(rest)
+            yield row + rest[: width - used]
+            row, used, rest = indent, len(indent), rest[width - used :]
+        row, used = row + coloured + rest, used + len(rest)
         is_command = (is_command or word == _PROGRAM) and not word.endswith(ENDS_COMMAND)
-    yield shown
+    yield row
 
 
 def _linked(line: str, pages: Mapping[str, str]) -> str:

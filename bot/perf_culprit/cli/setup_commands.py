@@ -206,16 +206,17 @@ def _tried(
         replace(choices[0], run=each.run, setup="", build=each.build, others=(), needs=())
         for each in (asked_suggestions(options.repository) if options.run is None else ())
     )
-    kept = [trials.first_of([choices[0], *others], more)]
+    trial_results = [trials.first_of([choices[0], *others], more)]
     for choice in choices[1:]:
         try:
-            kept.append(trials.first_of([choice], ()))
+            trial_results.append(trials.first_of([choice], ()))
         except BotError:
             say(f"left out: the suite {choice.suite}")
-    if len(kept) == 1:
-        kept = [replace(kept[0], choice=replace(kept[0].choice, suite=""))]
+    if len(trial_results) == 1:
+        trial_results = [replace(trial_results[0], choice=replace(trial_results[0].choice, suite=""))]
     paced_ones = [
-        replace(each, choice=paced(each.choice, each.tried, say)) if each.tried is not None else each for each in kept
+        replace(each, choice=paced(each.choice, each.tried, say)) if each.tried is not None else each
+        for each in trial_results
     ]
     return paced_ones, trials.left_minutes
 
@@ -313,20 +314,20 @@ def _suggestions(options: Init) -> "tuple[list[Suggestion], list[Suggestion]]":
                 next_step="name the command with --run",
             )
         )
-    taken = chosen[options.pick - 1 : options.pick] if options.pick else suites(chosen) if chosen else []
+    picks = chosen[options.pick - 1 : options.pick] if options.pick else suites(chosen) if chosen else []
     if options.run is None and chosen:
-        for line in shown_suggestions(chosen, taken):
+        for line in shown_suggestions(chosen, picks):
             say(visible(line))
-    return chosen, taken
+    return chosen, picks
 
 
 def _default_branch(repository: Path) -> str:
     """The remote's default branch, else a local branch with a usual name of default branches."""
     try:
-        shown = git.run_git(repository, "for-each-ref", "--format=%(refname:lstrip=-1) %(symref:lstrip=-1)", "refs")
+        refs = git.run_git(repository, "for-each-ref", "--format=%(refname:lstrip=-1) %(symref:lstrip=-1)", "refs")
     except git.GitError:
         return "main"
-    names = dict(line.split(" ", 1) for line in shown.decode().splitlines())
+    names = dict(line.split(" ", 1) for line in refs.decode().splitlines())
     return names.get("HEAD") or next((name for name in ("main", "master", "trunk") if name in names), "main")
 
 

@@ -411,11 +411,11 @@ class PolicySettings(ConfigSection):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_profile(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        rates = PROFILES.get(str(given.get("profile")))
-        return given if rates is None else {**rates.written, **given}
+    def _of_profile(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        rates = PROFILES.get(str(values.get("profile")))
+        return values if rates is None else {**rates.written, **values}
 
     @model_validator(mode="after")
     def _tiers_in_order(self) -> Self:

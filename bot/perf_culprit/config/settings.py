@@ -345,12 +345,12 @@ class Config(PolicySettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _detector_of_counters(cls, given: Any) -> Any:
+    def _detector_of_counters(cls, values: Any) -> Any:
         """Treat a counter detector under `detector` as `--detector` does."""
-        if not isinstance(given, Mapping) or given.get("detector") not in _FOR_COUNTERS_ALONE:
-            return given
-        rest = {name: value for name, value in given.items() if name != "detector"}
-        return {"counter-detector": given["detector"], **rest}
+        if not isinstance(values, Mapping) or values.get("detector") not in _FOR_COUNTERS_ALONE:
+            return values
+        rest = {name: value for name, value in values.items() if name != "detector"}
+        return {"counter-detector": values["detector"], **rest}
 
     @model_validator(mode="after")
     def _automatic_has_a_command(self) -> "Config":

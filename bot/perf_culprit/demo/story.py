@@ -128,8 +128,8 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     say(f"      and a pull request of {len(repository.branch)} more; one makes a function slow")
 
     say(f"[2/5] main: measure each commit once, and store the runs in the branch {config.history.branch}")
-    *_, told = (_record(repository, commit, work, config=config) for commit in repository.main)
-    say(f"      {len(repository.main)} runs stored; what one run can tell: {told[0].lower()}{told[1:]}")
+    *_, remark = (_record(repository, commit, work, config=config) for commit in repository.main)
+    say(f"      {len(repository.main)} runs stored; what one run can tell: {remark[0].lower()}{remark[1:]}")
 
     say("[3/5] pull request: run its base and its head in turn, so that both meet the same noise")
     report = _measured(repository, work, config=config, say=say)
@@ -169,8 +169,8 @@ def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Sa
         output=work / "measured",
     )
     plan = measure_plan(options, config=config, say=say)
-    measured = measure_commits(plan, config=config, say=_interim(say))
-    baseline, target = (str(file) for file in measured.files)
+    measurement = measure_commits(plan, config=config, say=_interim(say))
+    baseline, target = (str(file) for file in measurement.files)
     return compare_result_files(
         Compare(baseline=(baseline,), target=(target,), paired=True),
         config=config,

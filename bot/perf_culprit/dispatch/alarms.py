@@ -37,11 +37,11 @@ def gated_steps(
     and of four consecutive runs show steps in noise that single runs do not. False alarms and delays are measured in
     docs/detectors/change-point.md and docs/evidence/tracking-issues.md.
     """
-    given = np.asarray(values, dtype=np.float64)
+    series = np.asarray(values, dtype=np.float64)
     steps = set()
     for size in GROUPS:
-        skipped = len(given) % size
-        means = given[skipped:].reshape(-1, size).mean(axis=1)
+        skipped = len(series) % size
+        means = series[skipped:].reshape(-1, size).mean(axis=1)
         gated = _drifted(means, worse_sign=worse_sign, window=max(window // size, 1), minimum_effect=minimum_effect)
         # The step may lie anywhere in its group, or in the group before.
         steps |= {
@@ -50,21 +50,21 @@ def gated_steps(
     return tuple(sorted(steps))
 
 
-def _drifted(given: Floats, *, worse_sign: int, window: int, minimum_effect: float) -> tuple[tuple[int, int], ...]:
-    if len(given) <= FIRST_JUDGED:
+def _drifted(series: Floats, *, worse_sign: int, window: int, minimum_effect: float) -> tuple[tuple[int, int], ...]:
+    if len(series) <= FIRST_JUDGED:
         return ()
-    reach = min(BESIDE, len(given) - NEWEST)
-    logs = np.log(given[-window - NEWEST - reach :]) * worse_sign
+    reach = min(BESIDE, len(series) - NEWEST)
+    logs = np.log(series[-window - NEWEST - reach :]) * worse_sign
     newest = np.median(sliding_window_view(logs[reach:], NEWEST), axis=1)
     older = np.median(sliding_window_view(logs[:-NEWEST], reach), axis=1)
     moved = (
         np.flatnonzero(reaches(newest - older, ROUGHLY * np.log1p(minimum_effect), upwards=True))
-        + len(given)
+        + len(series)
         - len(newest)
     )
     if not len(moved):
         return ()
-    alarms = online_alarms(given[: moved[-1] + 1], minimum_effect=minimum_effect, first_judged=int(moved[0]))
+    alarms = online_alarms(series[: moved[-1] + 1], minimum_effect=minimum_effect, first_judged=int(moved[0]))
     return tuple(
         (alarm.change.index, alarm.index) for alarm in alarms if (alarm.change.relative_change or 0.0) * worse_sign > 0
     )

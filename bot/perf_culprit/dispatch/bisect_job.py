@@ -100,11 +100,11 @@ def measure_job(options: MeasureBisectJob, *, config: Config, say: Say, stdin: B
                 break
             say(f"round {number} of {len(job.rounds)} ({entry.purpose}): {len(entry.commits)} executions")
             begun = time.monotonic()
-            measured = executor.execute(entry)
+            result = executor.execute(entry)
             pace.add(time.monotonic() - begun)
-            results.append(_result(entry.id, measured))
-            if measured.followed:
-                followed[entry.id] = _usable(measured.followed)
+            results.append(_result(entry.id, result))
+            if result.followed:
+                followed[entry.id] = _usable(result.followed)
             replace_file(file, encoded(metric=executor.metric, followed=followed))
         if job.diagnose is not None and time.monotonic() < pace.deadline:
             profiling = Profiling(
@@ -134,11 +134,11 @@ def _require_commits(repository: Path, job: BisectJob) -> None:
         git.resolve_commit(repository, name)
 
 
-def _result(round_id: str, measured: RoundResult) -> Result:
+def _result(round_id: str, result: RoundResult) -> Result:
     """Send only each execution's median, because an execution counts by its median."""
     values: dict[str, tuple[float, ...]] = {}
-    failures = dict(measured.failures)
-    for commit, numbers in measured.samples.items():
+    failures = dict(result.failures)
+    for commit, numbers in result.samples.items():
         value = median(numbers)
         if LEAST_VALUE < value < LARGEST_VALUE:
             values[commit] = (float(value),)

@@ -82,8 +82,8 @@ class Here(AtOnce):
 
 
 def _measured(executor: WorktreeExecutor, entry: Job) -> Result:
-    measured = executor.execute(entry)
-    return Result(job_id=entry.id, values=measured.samples, failures=measured.failures)
+    result = executor.execute(entry)
+    return Result(job_id=entry.id, values=result.samples, failures=result.failures)
 
 
 class StateFile:

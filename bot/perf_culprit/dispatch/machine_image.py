@@ -53,5 +53,5 @@ def other_images(bisection: Bisection) -> tuple[Reason, ...]:
     images = {label for environment in bisection.environments if (label := label_of(environment)) is not None}
     if len(images) < 2 and (images <= {bisection.runner} or not _HOSTED.match(bisection.runner)):
         return ()
-    shown = " and ".join(sorted(images))
-    return (because(SearchReason.MEASURED_ON_IMAGES, images=shown, runner=bisection.runner),)
+    names = " and ".join(sorted(images))
+    return (because(SearchReason.MEASURED_ON_IMAGES, images=names, runner=bisection.runner),)

@@ -111,8 +111,8 @@ def package_chain(repository: Path, good: str, bad: str) -> PackageChain | str:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return f"{path} or its manifest does not have the form of {form.written_by}'s files"
     forms = dict.fromkeys(lock.form.written_by for lock in locks)
-    alike = [[lock for lock in locks if lock.form.written_by == form] for form in forms]
-    steps = [(same, group) for same in alike for group in _groups(same)]
+    by_form = [[lock for lock in locks if lock.form.written_by == form] for form in forms]
+    steps = [(same, group) for same in by_form for group in _groups(same)]
     packages = sum(len(group) for _, group in steps)
     if packages > MOST_PACKAGES:
         return f"more than {MOST_PACKAGES:,} packages differ"

@@ -129,10 +129,10 @@ def _file_changes(file: FileScopes) -> list[_Change]:
         if not file.is_copy:
             changes += [_Change(ChangeKind.DELETED, file.old_path, scope) for scope in old[paired:]]
     # A file without code of its own was neither added nor deleted.
-    kept = [one for one in changes if one.scope.size > EMPTY_TOKENS or one.kind in _BOTH_SIDES]
-    if not kept and file.base and file.head and file.base[0].text != file.head[0].text:
-        kept.append(_Change(ChangeKind.COSMETIC, file.path, file.head[0]))
-    return kept
+    visible = [one for one in changes if one.scope.size > EMPTY_TOKENS or one.kind in _BOTH_SIDES]
+    if not visible and file.base and file.head and file.base[0].text != file.head[0].text:
+        visible.append(_Change(ChangeKind.COSMETIC, file.path, file.head[0]))
+    return visible
 
 
 _BOTH_SIDES: Final = (ChangeKind.CHANGED, ChangeKind.COSMETIC)

@@ -117,7 +117,7 @@ def judge_tree(one: Searched, settings: ComparisonSettings) -> TreeJudgement:
     if visible is not None and visible > NOTABLE:
         doubts = (*doubts, _noisy(one, gains, visible))
     is_certain = basis_of(one.tree.baseline, one.tree.target) is not Basis.TOTALS
-    is_new = any(SuspectReason.ADDED in judged.reasons for judged in one.judged)
+    is_new = any(SuspectReason.ADDED in judgement.reasons for judgement in one.judged)
     if is_certain and (is_new or any(method.own_is_slower or method.is_slower for method in one.methods)):
         answer = Answer.SLOWER
     else:
@@ -196,7 +196,7 @@ def _largest_of_whole(tree: AlignedTree) -> float:
 
 def _aligned(one: Searched) -> float:
     """The share of each side's own time in methods of both sides; the smaller share."""
-    both = [judged.method.own for judged in one.methods if not _is_one_sided(judged, one.tree)]
+    both = [tested.method.own for tested in one.methods if not _is_one_sided(tested, one.tree)]
     sides = (
         (sum(row.baseline.mean for row in both), one.tree.baseline.total),
         (sum(row.target.mean for row in both), one.tree.target.total),
@@ -283,19 +283,19 @@ def compare_observed(
     uncertain = {number for number, one in enumerate(judgements) if one.is_slower_whole}
     suspects = rank(searched, touched=touched, impact=inverted_index(observed), uncertain=uncertain)
     methods = [method.method for one in searched for method in one.methods]
-    told = {method.method.name for one in searched for method in one.methods if _is_one_sided(method, one.tree)}
-    before = {one.name for one in methods if one.is_in_baseline or one.name not in told}
-    after = {one.name for one in methods if one.is_in_target or one.name not in told}
+    one_sided = {tested.method.name for one in searched for tested in one.methods if _is_one_sided(tested, one.tree)}
+    before = {one.name for one in methods if one.is_in_baseline or one.name not in one_sided}
+    after = {one.name for one in methods if one.is_in_target or one.name not in one_sided}
     named = {one.service for one in observed} | {one.service for one, _ in pairs}
     added, removed = (tuple(sorted(names)[:MAX_NAMES]) for names in (after - before, before - after))
-    told = {name for one in suspects for name in one.path} | {*added, *removed}
+    of_interest = {name for one in suspects for name in one.path} | {*added, *removed}
     return TreeComparison(
         services=tuple(map(_service, searched, judgements)),
         suspects=suspects[:MAX_SUSPECTS],
         impacted=shares_in({one.method for one in suspects if one.reasons}, observed),
         added_methods=added,
         removed_methods=removed,
-        touched_methods={} if touched is None else _touched_methods(trees, told, touched),
+        touched_methods={} if touched is None else _touched_methods(trees, of_interest, touched),
         added_services=tuple(one.service for one in target if one.service not in named)[:MAX_NAMES],
         removed_services=tuple(one.service for one in baseline if one.service not in named)[:MAX_NAMES],
         base=touched.base if touched is not None else None,
@@ -358,18 +358,18 @@ def _notes(trees: Sequence[AlignedTree]) -> list[Reason]:
 
 def _service(searched: Searched, judgement: TreeJudgement) -> ServiceComparison:
     tree = searched.tree
-    kept = _kept(searched)
+    rows = _kept(searched)
     sides, is_share = (tree.baseline, tree.target), is_relative(tree)
     totals = [one.whole / one.repetitions if one.whole and is_share else one.total for one in sides]
-    places = {i: place for place, i in enumerate(kept)}
+    places = {i: place for place, i in enumerate(rows)}
     return ServiceComparison(
         service=tree.target.service,
         unit=tree.target.unit,
         basis=basis_of(tree.baseline, tree.target),
         baseline_repetitions=tree.baseline.repetitions,
         target_repetitions=tree.target.repetitions,
-        nodes=tuple(_node(tree.nodes[i], searched.judged[i], places.get(tree.nodes[i].parent)) for i in kept),
-        hidden_nodes=len(tree.nodes) - len(kept),
+        nodes=tuple(_node(tree.nodes[i], searched.judged[i], places.get(tree.nodes[i].parent)) for i in rows),
+        hidden_nodes=len(tree.nodes) - len(rows),
         answer=judgement.answer,
         visible=judgement.visible,
         aligned=judgement.aligned,
@@ -382,43 +382,45 @@ def _service(searched: Searched, judgement: TreeJudgement) -> ServiceComparison:
 
 def _kept(searched: Searched) -> list[int]:
     """The nodes to keep if there are too many: tested ones first, then the largest, each with its ancestors."""
-    nodes, judged = searched.tree.nodes, searched.judged
+    nodes, judgements = searched.tree.nodes, searched.judged
     if len(nodes) <= MAX_NODES:
         return list(range(len(nodes)))
 
     def size(i: int) -> tuple[bool, float]:
         sides = (nodes[i].baseline, nodes[i].target)
-        return judged[i].state is NodeState.NOT_TESTED, -max(side.elapsed.mean for side in sides if side is not None)
+        return judgements[i].state is NodeState.NOT_TESTED, -max(
+            side.elapsed.mean for side in sides if side is not None
+        )
 
-    kept: set[int] = set()
+    places: set[int] = set()
     for chosen in sorted(range(len(nodes)), key=lambda i: (*size(i), i)):
         above = []
         i = chosen
-        while i >= 0 and i not in kept:
+        while i >= 0 and i not in places:
             above.append(i)
             i = nodes[i].parent
-        if len(kept) + len(above) > MAX_NODES:
+        if len(places) + len(above) > MAX_NODES:
             break
-        kept.update(above)
-    return sorted(kept)
+        places.update(above)
+    return sorted(places)
 
 
-def _node(node: AlignedNode, judged: Judged, parent: int | None) -> ComparedNode:
+def _node(node: AlignedNode, judgement: Judged, parent: int | None) -> ComparedNode:
     sides = _amount(node.baseline), _amount(node.target)
     return ComparedNode(
         method=node.method,
         parent=parent,
         baseline=sides[0],
         target=sides[1],
-        state=judged.state,
+        state=judgement.state,
         relative_change=relative_change(*sides),
-        confidence_interval=judged.interval if node.is_in_both else None,
-        p_value=judged.p_value,
-        q_value=judged.q_value,
-        self_q_value=judged.self_q_value,
-        cause=judged.cause,
-        changed_calls=judged.changed_calls,
-        reasons=tuple(judged.reasons),
+        confidence_interval=judgement.interval if node.is_in_both else None,
+        p_value=judgement.p_value,
+        q_value=judgement.q_value,
+        self_q_value=judgement.self_q_value,
+        cause=judgement.cause,
+        changed_calls=judgement.changed_calls,
+        reasons=tuple(judgement.reasons),
     )
 
 

@@ -116,13 +116,13 @@ def _of_trait(text: str) -> str:
 
 def without_types(text: str) -> str:
     """Return the text without parts in <…>, at any depth."""
-    kept, depth = [], 0
+    characters, depth = [], 0
     for character in text:
         depth += character == "<"
         if not depth:
-            kept.append(character)
+            characters.append(character)
         depth -= character == ">" and depth > 0
-    return "".join(kept)
+    return "".join(characters)
 
 
 def same_file(first: str, second: str) -> bool:

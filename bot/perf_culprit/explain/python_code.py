@@ -22,12 +22,12 @@ from perf_culprit.model.reason import Caveat, Reason, because
 def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
     """Read those of `blobs` (by any key) that are below the size limit, in order up to the total limit."""
     sizes = git.blob_sizes(repository, [*blobs.values()])
-    kept, total = {}, 0
+    chosen, total = {}, 0
     for (key, blob), size in zip(blobs.items(), sizes, strict=True):
         if size <= FILE_LIMITS.source_bytes and total + size <= FILE_LIMITS.sources_bytes:
-            kept[key] = blob
+            chosen[key] = blob
             total += size
-    return dict(zip(kept, git.read_blobs(repository, [*kept.values()]), strict=True))
+    return dict(zip(chosen, git.read_blobs(repository, [*chosen.values()]), strict=True))
 
 
 class UnreadableCodeError(DataError):
@@ -187,8 +187,8 @@ def _parts(value: object, scope: CodeScope) -> list[object]:
         return value
     if not isinstance(value, ast.AST):
         # Not repr, which refuses to write large integers.
-        shown = hex(value) if isinstance(value, int) and not isinstance(value, bool) else repr(value)
-        scope.add(f"{type(value).__name__} {shown}".encode())
+        text = hex(value) if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+        scope.add(f"{type(value).__name__} {text}".encode())
         return []
     if isinstance(value, ast.Load | ast.Store | ast.Del):
         return []
@@ -232,8 +232,10 @@ def find_callers(
     common = sorted(name for name, count in counts.items() if count > MOST_CALLERS)
     if common:
         notes.append(because(Caveat.COMMON_NAMES, names=tuple(common[:10])))
-    kept = ((caller, tuple(name for name in caller.called_names if name not in common)) for caller in callers)
-    return tuple(replace(caller, called_names=called) for caller, called in kept if called), tuple(notes)
+    callers_and_names = (
+        (caller, tuple(name for name in caller.called_names if name not in common)) for caller in callers
+    )
+    return tuple(replace(caller, called_names=called) for caller, called in callers_and_names if called), tuple(notes)
 
 
 def _callable_name(function: TouchedFunction) -> str:

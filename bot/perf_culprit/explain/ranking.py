@@ -297,9 +297,9 @@ def _nodes(tree: MergedTree) -> tuple[CallNode, ...]:
     nodes = tree.nodes()
     if not tree.rare:
         return nodes
-    shown = RARE.decode()
+    rare = RARE.decode()
     return (
-        *(replace(node, self_ms=0.0) if node.method == shown else node for node in nodes),
+        *(replace(node, self_ms=0.0) if node.method == rare else node for node in nodes),
         *tree.rare_methods(len(nodes)),
     )
 

@@ -181,12 +181,12 @@ def _trimmed(values: Floats, *, is_trimmed: bool) -> Moments:
     count = values.shape[1]
     cut = count // FEWEST_TO_TRIM if is_trimmed else 0
     ordered = np.sort(values, axis=1)
-    kept = ordered[:, cut : count - cut]
-    winsorised = np.clip(ordered, kept[:, :1], kept[:, -1:])
+    inner = ordered[:, cut : count - cut]
+    winsorised = np.clip(ordered, inner[:, :1], inner[:, -1:])
     squares = ((winsorised - winsorised.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
     # Equal values have exactly no spread.
-    squares[kept[:, 0] == kept[:, -1]] = 0.0
-    return Moments(np.full(len(kept), float(kept.shape[1])), kept.mean(axis=1), squares)
+    squares[inner[:, 0] == inner[:, -1]] = 0.0
+    return Moments(np.full(len(inner), float(inner.shape[1])), inner.mean(axis=1), squares)
 
 
 def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Booleans) -> Moderated:

@@ -149,7 +149,7 @@ def _searched(
 ) -> Searched:
     whole = max(tree.target.total * scales(tree, shared)[0], tree.baseline.total)
     own_slower, slower, path_own_slower, path_slower = (_is_slower(one, whole, settings) for one in families)
-    judged = tuple(
+    judgements = tuple(
         _judged(node, i, families, is_slower=bool(path_slower[i]), whole=whole, settings=settings)
         for i, node in enumerate(tree.nodes)
     )
@@ -157,17 +157,17 @@ def _searched(
         # A call graph split into paths gives an old method new ones by chance; real new calls would make it slower.
         is_moved = method.is_in_baseline and method.is_in_target and not (own_slower[number] or slower[number])
         for i in method.places:
-            if method.is_loading or (is_moved and judged[i].state is NodeState.ADDED):
-                judged[i].is_real = False
+            if method.is_loading or (is_moved and judgements[i].state is NodeState.ADDED):
+                judgements[i].is_real = False
     gains, own_gains = families.path_total.tests.gain, families.path_own.tests.gain
-    for i, one in enumerate(judged):
+    for i, one in enumerate(judgements):
         parent = tree.nodes[i].parent
         if one.is_real and parent >= 0 and abs(gains[i]) >= max(NOTABLE * abs(gains[parent]), TRIFLE * whole):
-            judged[parent].changed_calls = judged[parent].changed_calls or tree.nodes[parent].is_in_both
+            judgements[parent].changed_calls = judgements[parent].changed_calls or tree.nodes[parent].is_in_both
     result = Searched(
         tree=tree,
         common=shared,
-        judged=judged,
+        judged=judgements,
         methods=tuple(
             JudgedMethod(
                 method=one,
@@ -182,7 +182,7 @@ def _searched(
         own_gains=own_gains,
         own_tests=families.own.tests,
     )
-    for i, one in enumerate(judged):
+    for i, one in enumerate(judgements):
         one.reasons += _reasons(result, i, own_is_slower=bool(path_own_slower[i]))
     return result
 
@@ -230,16 +230,16 @@ def _judged(
 
 
 def _reasons(one: Searched, i: int, *, own_is_slower: bool) -> Iterator[SuspectReason]:
-    node, judged = one.tree.nodes[i], one.judged[i]
+    node, judgement = one.tree.nodes[i], one.judged[i]
     gain = float(one.gains[i])
-    if judged.state is NodeState.ADDED and judged.is_real:
+    if judgement.state is NodeState.ADDED and judgement.is_real:
         # If the caller did not gain, the new callee replaces earlier code.
         above = float(one.gains[node.parent]) if node.parent >= 0 else gain
         # In shares, the root always has everything, whatever it gained.
         is_whole = node.parent >= 0 and one.tree.nodes[node.parent].parent < 0 and is_relative(one.tree)
         if gain >= NOTABLE * above and (is_whole or above >= NOTABLE * gain):
             yield SuspectReason.ADDED
-    if judged.state is not NodeState.SLOWER:
+    if judgement.state is not NodeState.SLOWER:
         return
     slow = (NodeState.SLOWER, NodeState.ADDED)
     slower = [
@@ -249,7 +249,7 @@ def _reasons(one: Searched, i: int, *, own_is_slower: bool) -> Iterator[SuspectR
         yield SuspectReason.PATH_END
     if own_is_slower and one.own_gains[i] >= NOTABLE * gain:
         yield SuspectReason.OWN_TIME
-    if judged.changed_calls:
+    if judgement.changed_calls:
         yield SuspectReason.CHANGED_CALLS
     if any(called_more_often(node, one.tree.nodes[child]) for child in slower):
         yield SuspectReason.CALLS_MORE_OFTEN

@@ -33,9 +33,9 @@ def method_evidence(one: Searched) -> Mapping[str, MethodEvidence]:
     origins = _origins(one)
     below = _gains_below(one)
     by_name = {}
-    for judged in one.methods:
-        name, places = judged.method.name, judged.method.places
-        total = sum(float(one.gains[i]) for i in judged.method.outermost)
+    for tested in one.methods:
+        name, places = tested.method.name, tested.method.places
+        total = sum(float(one.gains[i]) for i in tested.method.outermost)
         by_name[name] = MethodEvidence(
             own=sum(float(one.own_gains[i]) for i in places),
             total=total,
@@ -103,9 +103,9 @@ def _is_called_more(one: Searched, i: int) -> bool:
 def in_new_calls(one: Searched) -> list[bool]:
     """Return whether each node is a new callee of a method that both revisions run, or below one."""
     inside: list[bool] = []
-    for node, judged in zip(one.tree.nodes, one.judged, strict=True):
+    for node, judgement in zip(one.tree.nodes, one.judged, strict=True):
         above = node.parent >= 0 and inside[node.parent]
-        is_new = node.baseline is None and judged.is_real and node.parent >= 0
+        is_new = node.baseline is None and judgement.is_real and node.parent >= 0
         # A root accumulates everything, and in shares always has the whole.
         inside.append(
             above or (is_new and one.tree.nodes[node.parent].is_in_both and one.tree.nodes[node.parent].parent >= 0)
@@ -152,7 +152,7 @@ def _by_calls(one: Searched, i: int) -> float:
 def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
     """Map each slower method to the gains of the methods below it, a recursion once."""
     nodes = one.tree.nodes
-    wanted = {judged.method.name for judged in one.methods if judged.is_slower}
+    wanted = {tested.method.name for tested in one.methods if tested.is_slower}
     # The nearest ancestor whose method is wanted, so that deep trees are not walked step by step.
     above: list[int] = []
     for node in nodes:
@@ -192,9 +192,9 @@ def rank(
     for number, one in enumerate(searched):
         by_name = method_evidence(one)
         inside, callers = in_new_calls(one), _callers_of_foreign(one)
-        is_proven = any(judged.own_is_slower or judged.is_slower for judged in one.methods) or any(inside)
-        for judged in one.methods:
-            method, places = judged.method, judged.method.places
+        is_proven = any(tested.own_is_slower or tested.is_slower for tested in one.methods) or any(inside)
+        for tested in one.methods:
+            method, places = tested.method, tested.method.places
             of = by_name[method.name]
             # The caller's row stands for all that it started to call.
             if all(inside[i] for i in places) and of.origin <= 0:
@@ -202,13 +202,13 @@ def rank(
             calls_others = method.name in callers or any(one.judged[i].changed_calls for i in places)
             is_notable = of.total >= NOTABLE * one.slowdown > 0
             if (
-                judged.own_is_slower
-                or judged.is_slower
+                tested.own_is_slower
+                or tested.is_slower
                 or (is_notable and number in uncertain)
                 or (calls_others and of.origin >= NOTABLE * one.slowdown > 0)
                 or (is_notable and is_proven and touched and _match(one, places, method.name, touched))
             ):
-                methods.setdefault(method.name, {})[number] = judged, of
+                methods.setdefault(method.name, {})[number] = tested, of
     slowed = {number for services in methods.values() for number in services if searched[number].slowdown > 0}
     suspects = [
         _suspect(name, services, searched, slowed=len(slowed), touched=touched, impact=impact.get(name, ()))
@@ -220,7 +220,7 @@ def rank(
 def _callers_of_foreign(one: Searched) -> set[str]:
     """Methods of the program that call a slower method which no commit of the program can have changed."""
     nodes = one.tree.nodes
-    slower = (judged.method.places for judged in one.methods if judged.own_is_slower or judged.is_slower)
+    slower = (tested.method.places for tested in one.methods if tested.own_is_slower or tested.is_slower)
     return {nodes[own_caller(nodes, i)].method for places in slower for i in places if is_foreign(nodes[i])}
 
 
@@ -245,8 +245,8 @@ def _suspect(
     impact: tuple[ImpactedService, ...],
 ) -> ComparedSuspect:
     shares = {name: _mean_share(services, searched, slowed, of=name) for name in ("own", "origin", "branch", "total")}
-    judged = [searched[number].judged[i] for number, (one, _) in services.items() for i in one.method.places]
-    reasons = {reason for one in judged for reason in one.reasons}
+    judgements = [searched[number].judged[i] for number, (one, _) in services.items() for i in one.method.places]
+    reasons = {reason for one in judgements for reason in one.reasons}
     own_is_slower = any(one.own_is_slower for one, _ in services.values())
     is_slower = any(one.is_slower for one, _ in services.values())
     if (own_is_slower or not is_slower) and shares["own"] >= NOTABLE * shares["total"]:
@@ -255,7 +255,7 @@ def _suspect(
         reasons.add(SuspectReason.PATH_END)
     if shares["origin"] >= NOTABLE:
         reasons.add(SuspectReason.ORIGIN)
-        if any(one.changed_calls for one in judged):
+        if any(one.changed_calls for one in judgements):
             reasons.add(SuspectReason.CHANGED_CALLS)
     match, code = None, 0.0
     if touched is not None:
@@ -326,11 +326,11 @@ def _mean_share(services: _Services, searched: Sequence[Searched], slowed: int, 
     return sum(shares) / slowed if slowed else 0.0
 
 
-def _q_value(judged: JudgedMethod) -> float | None:
+def _q_value(tested: JudgedMethod) -> float | None:
     """The q-value that made it a suspect: the smaller one if both did."""
     sure = [
         value
-        for value, is_slower in ((judged.self_q_value, judged.own_is_slower), (judged.q_value, judged.is_slower))
+        for value, is_slower in ((tested.self_q_value, tested.own_is_slower), (tested.q_value, tested.is_slower))
         if is_slower and value is not None
     ]
     return min(sure, default=None)

@@ -151,19 +151,19 @@ def next_place(
     open_places = [place for place in range(places) if place not in levels and place not in failed]
     if not open_places:
         return None
-    measured = sorted(levels)
-    if not measured or open_places[-1] > measured[-1]:
+    places_with_level = sorted(levels)
+    if not places_with_level or open_places[-1] > places_with_level[-1]:
         return open_places[-1]
-    if open_places[0] < measured[0]:
+    if open_places[0] < places_with_level[0]:
         return open_places[0]
     gaps = []
-    for low, high in pairwise(measured):
+    for low, high in pairwise(places_with_level):
         inside = [place for place in open_places if low < place < high]
         if inside:
             gaps.append((step_between(levels[low], levels[high]), inside))
     widest = max(gaps, key=lambda gap: len(gap[1]))
     steepest = max(gaps, key=lambda gap: gap[0])
-    _, inside = steepest if len(measured) % 2 and reaches(steepest[0], minimum_effect) else widest
+    _, inside = steepest if len(places_with_level) % 2 and reaches(steepest[0], minimum_effect) else widest
     return inside[len(inside) // 2]
 
 

@@ -129,15 +129,15 @@ def _function(name: str) -> str:
 
 def bounded(index: Index) -> dict[str, tuple[str, ...]]:
     """Return the benchmarks, in their order, that fit the limits of a stored index."""
-    kept: dict[str, tuple[str, ...]] = {}
+    entries: dict[str, tuple[str, ...]] = {}
     room = MOST_CHARACTERS
     for name, methods in index.items():
         some = tuple(method for method in methods if len(method) <= LONGEST_METHOD)[:MOST_METHODS]
         room -= len(name) + sum(map(len, some))
-        if room < 0 or len(kept) == MOST_INDEXED:
+        if room < 0 or len(entries) == MOST_INDEXED:
             break
-        kept[name] = some
-    return kept
+        entries[name] = some
+    return entries
 
 
 def runs_file(index: Index, paths: Collection[str]) -> tuple[str, str, str] | None:
@@ -159,13 +159,13 @@ def runs_file(index: Index, paths: Collection[str]) -> tuple[str, str, str] | No
     return None
 
 
-def with_impact(comparison: TreeComparison, index: Index, *, measured: Collection[str]) -> TreeComparison:
+def with_impact(comparison: TreeComparison, index: Index, *, benchmarks: Collection[str]) -> TreeComparison:
     """Add how many benchmarks run the first suspect, and how many of these were not measured."""
     for suspect in comparison.suspects[:1]:
         # A function that the change has added is known by its caller.
         for method in reversed(suspect.path):
             if names := [name for name, methods in index.items() if method in methods]:
-                left = sum(name not in measured for name in names)
+                left = sum(name not in benchmarks for name in names)
                 more = {"left": left} if left else {}
                 note = because(Caveat.RUN_BY, method=method, running=len(names), count=len(index), **more)
                 return replace(comparison, notes=(note, *comparison.notes))

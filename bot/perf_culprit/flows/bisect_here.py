@@ -52,11 +52,11 @@ OF_NUMBERS: Final = ("run", "benchmark", "metric", "engine", "history_url", "rec
 
 def _of_failures(options: Bisect, config: Config) -> BisectPlan:
     """Plan a search for the rate at which a command fails. Tests and documents may change it like any other commit."""
-    given = [name for name in OF_NUMBERS if getattr(options, name) not in (None, False)]
-    given += ["jobs"] if options.jobs > 1 else []
-    if given:
+    flags = [name for name in OF_NUMBERS if getattr(options, name) not in (None, False)]
+    flags += ["jobs"] if options.jobs > 1 else []
+    if flags:
         raise UsageError(
-            f"--{given[0].removesuffix('_url').replace('_', '-')} does not go with --outcome",
+            f"--{flags[0].removesuffix('_url').replace('_', '-')} does not go with --outcome",
             place="--outcome",
             next_step="leave one of them out: --outcome only counts how often a command fails",
         )

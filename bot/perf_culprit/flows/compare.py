@@ -114,7 +114,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
             judgement, baseline=replace(baseline, runs=(), choices=()), target=target, settings=settings
         )
     baseline, target, too_few = with_percentiles(baseline, target, config)
-    measured = target
+    whole_target = target
     baseline, target, others = with_one_time(baseline, target, time=config.time, keep=partial(is_named, config))
     baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
     if derived:
@@ -133,17 +133,19 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
     if lost := sum(config.of(key).fails_if_lost for key in (*report.missing, *_failing(report))):
         report = structs.replace(report, notes=(because(Remark.LOST, count=lost), *report.notes))
-    told = {note.arguments["percentile"] for note in too_few}
+    percentiles = {note.arguments["percentile"] for note in too_few}
     patterns = (
-        one for one in _unused_patterns(config, (target, *baseline.runs)) if one.arguments.get("metric") not in told
+        one
+        for one in _unused_patterns(config, (target, *baseline.runs))
+        if one.arguments.get("metric") not in percentiles
     )
     unused = (*too_few, *_unused_detectors(config, target), *patterns)
-    groups, budgets = group_means(report.findings, config.groups), checked_budgets(measured, config)
+    groups, budgets = group_means(report.findings, config.groups), checked_budgets(whole_target, config)
     report = structs.replace(report, notes=(*report.notes, *unused), groups=groups, budgets=budgets)
     report = structs.replace(report, failed=report.failed or report.fails)
-    if not report.has_nothing_in_common or not (alike := _similar_names(report)):
+    if not report.has_nothing_in_common or not (similar := _similar_names(report)):
         return report
-    return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
+    return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=similar)))
 
 
 def _failing(report: Report) -> list[MetricKey]:
@@ -170,11 +172,11 @@ def _unused_detectors(config: Config, target: Run) -> list[Reason]:
         ("benchmarks", "detector", BENCHMARK_DETECTORS, target.benchmarks),
         ("counters", "counter_detector", COUNTER_DETECTORS, target.counters),
     )
-    used = [(getattr(config, key), registry) for _, key, registry, measured in kinds if measured]
+    used = [(getattr(config, key), registry) for _, key, registry, is_measured in kinds if is_measured]
     return [
         because(Remark.DETECTOR_UNUSED, detector=chosen, kind=kind, used=name, fitting=registry)
-        for kind, key, _, measured in kinds
-        if key in config.model_fields_set and not measured
+        for kind, key, _, is_measured in kinds
+        if key in config.model_fields_set and not is_measured
         for chosen, (name, registry) in [(getattr(config, key), used[0])]
         if chosen not in registry
     ]
@@ -238,12 +240,12 @@ def only(run: Run, benchmarks: Collection[str], keys: Collection[MetricKey] | No
 
     `keys`: only these metrics of them.
     """
-    kept = tuple(
+    matching = tuple(
         benchmark
         for benchmark in run.benchmarks
         if benchmark.name in benchmarks and (keys is None or benchmark.key in keys)
     )
-    return structs.replace(run, benchmarks=kept, counters=())
+    return structs.replace(run, benchmarks=matching, counters=())
 
 
 def confirm_report(
@@ -259,11 +261,11 @@ def confirm_report(
     if not names:
         return report
     # Of two times only the one that was judged.
-    judged = {finding.key for finding in report.findings}
-    target = only(again, names, judged)
+    keys = {finding.key for finding in report.findings}
+    target = only(again, names, keys)
     second: tuple[Finding, ...] = ()
     if target.benchmarks:
-        runs = tuple(only(run, names, judged) for run in baseline.runs)
+        runs = tuple(only(run, names, keys) for run in baseline.runs)
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
     # The remark on the whole suite is obsolete once all flagged benchmarks were measured again.

@@ -41,9 +41,9 @@ def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | 
             "both say what to judge against", place="--base and --reference", next_step="leave out one or the other"
         )
     collected = partial(collect_run, config=config, tool=request.tool)
-    given = None if revision is None else git.resolve_commit(repository, revision)
-    run = collected(request.target, stdin=stdin, commit=given)
-    commit = given or _named_commit(repository, run, place=", ".join(request.target))
+    commit_option = None if revision is None else git.resolve_commit(repository, revision)
+    run = collected(request.target, stdin=stdin, commit=commit_option)
+    commit = commit_option or _named_commit(repository, run, place=", ".join(request.target))
     reference = request.reference and find_reference(repository, request.reference, target=commit)
     return compare_run_with_history(
         replace(run, commit=commit),

@@ -160,27 +160,27 @@ def _until(run: Run, last: int) -> Run:
     """The run without later rounds. Their cost stays."""
     if _rounds(run) <= last:
         return run
-    kept = []
+    benchmarks = []
     for benchmark in run.benchmarks:
         ends = list(accumulate(benchmark.group_sizes, initial=0))
         groups = [at for at, number in enumerate(benchmark.rounds) if number <= last]
         samples = tuple(chain.from_iterable(benchmark.samples[ends[at] : ends[at + 1]] for at in groups))
         if not benchmark.rounds:
-            kept.append(benchmark)
+            benchmarks.append(benchmark)
         elif groups:
             sizes, rounds = (tuple(some[at] for at in groups) for some in (benchmark.group_sizes, benchmark.rounds))
-            kept.append(replace(benchmark, samples=samples, group_sizes=sizes, rounds=rounds))
-    return replace(run, benchmarks=tuple(kept))
+            benchmarks.append(replace(benchmark, samples=samples, group_sizes=sizes, rounds=rounds))
+    return replace(run, benchmarks=tuple(benchmarks))
 
 
-def _differences(side: MeasuredSide, kept: Run, facts: Mapping[str, object]) -> Iterator[str]:
-    if kept.commit != side.commit:
-        yield f"--commits ({side.name} was {(kept.commit or 'unknown')[:12]})"
-    if kept.suite != side.run.suite:
+def _differences(side: MeasuredSide, before: Run, facts: Mapping[str, object]) -> Iterator[str]:
+    if before.commit != side.commit:
+        yield f"--commits ({side.name} was {(before.commit or 'unknown')[:12]})"
+    if before.suite != side.run.suite:
         yield "--suite"
-    ours, theirs = ((run.job or "").split("-")[:-1] for run in (side.run, kept))
+    ours, theirs = ((run.job or "").split("-")[:-1] for run in (side.run, before))
     names = ("the command", *facts)
     yield from (name for name, mine, other in zip(names, ours, theirs, strict=False) if mine != other)
     if len(ours) != len(theirs):
         yield "the command"
-    yield from (f"{name} of the machine" for name in side.run.environment.differences(kept.environment))
+    yield from (f"{name} of the machine" for name in side.run.environment.differences(before.environment))

@@ -514,7 +514,7 @@ class _Measurement:
         measured = {benchmark.name for benchmark in self._sides[-1].run.benchmarks}
         for file in self._diagnoses if index else ():
             comparison = decode_tree_comparison(file.read_bytes(), place=str(file))
-            replace_file(file, encode_tree_comparison(with_impact(comparison, index or {}, measured=measured)))
+            replace_file(file, encode_tree_comparison(with_impact(comparison, index or {}, benchmarks=measured)))
 
     def _untraced(self, why: Reason, output: Path) -> None:
         self._say(f"not traced: {sentence(why)}")

@@ -48,15 +48,15 @@ def qualified(options: Qualify, *, config: Config, say: Say, tried: Tried | None
     tried = tried or try_once(measure, config=config, say=say)
     with tempfile.TemporaryDirectory(prefix="perf-culprit-qualify-") as folder:
         plan = measure_plan(measure.replaced(output=Path(folder)), config=config, say=say)
-        measured = measure_commits(plan, config=config, say=say)
-        if measured.fault is not None:
-            raise measured.fault
-        baseline, target = (decode_run(file.read_bytes(), place=str(file)) for file in measured.files)
+        measurement = measure_commits(plan, config=config, say=say)
+        if measurement.fault is not None:
+            raise measurement.fault
+        baseline, target = (decode_run(file.read_bytes(), place=str(file)) for file in measurement.files)
     if options.output is not None:
         replace_file(options.output, encode_run(target))
     cost = (baseline.cost + target.cost) if baseline.cost and target.cost else None
     execution_s = tried.execution_s if cost is None else (cost.seconds - tried.build_s) / cost.executions
-    say(f"planting changes into {measured.rounds} rounds")
+    say(f"planting changes into {measurement.rounds} rounds")
     seconds = Tried(run=target, build_s=tried.build_s, execution_s=execution_s)
     return _qualification(baseline, seconds, options.minutes, config=config, proofs=proofs)
 
@@ -78,13 +78,13 @@ def between_machines(options: Qualify) -> NoiseSources:
 def _qualification(
     baseline: Run, target: Tried, minutes: float, *, config: Config, proofs: Sequence[int]
 ) -> Qualification:
-    def judged(first: Run, second: Run) -> Collection[str]:
+    def flagged_names(first: Run, second: Run) -> Collection[str]:
         return flagged(judge_run(paired(first), second, config=config))
 
     minutes_of = partial(minutes_in_turn, execution_s=target.execution_s, build_s=target.build_s)
     # A pull request's measurement is judged at each look, by a share of the rates.
     sides = replace(baseline, analyses=LOOKS), replace(target.run, analyses=LOOKS)
-    planting = Planting(sides, judged)
+    planting = Planting(sides, flagged_names)
     if not (noises := planting.noises()):
         raise DataError("no benchmark has positive numbers and a direction", next_step="name the format with --tool")
     noisiest = max(noises, key=lambda key: noises[key])

@@ -125,13 +125,13 @@ def import_history(request: Import, *, config: Config, token: str | None = None)
             history.commits(suite)
         before = set(history.names)
         new = _not_stored(history, runs)
-        kept = () if request.dry_run or not new else history.append_all(new)
+        stored_files = () if request.dry_run or not new else history.append_all(new)
     return _imported(
         runs,
         repository=request.repository,
         without_commit=len(read) - len(runs),
-        already_stored=len(runs) - len(new) + len(before.intersection(kept)),
-        dropped=0 if request.dry_run else len(new) - len(kept),
+        already_stored=len(runs) - len(new) + len(before.intersection(stored_files)),
+        dropped=0 if request.dry_run else len(new) - len(stored_files),
         stored=not request.dry_run,
     )
 
@@ -148,9 +148,9 @@ def _not_stored(history: Store, runs: Sequence[Run]) -> list[Run]:
 
 def _numbers(run: Run) -> tuple[object, ...]:
     """The suite, the commit and the measured numbers."""
-    measured = frozenset((benchmark.key, benchmark.samples, benchmark.summary) for benchmark in run.benchmarks)
+    benchmarks = frozenset((benchmark.key, benchmark.samples, benchmark.summary) for benchmark in run.benchmarks)
     counters = frozenset((table.name, table.values.tobytes()) for table in run.counters)
-    return (run.suite, run.commit, measured, counters)
+    return (run.suite, run.commit, benchmarks, counters)
 
 
 def _imported(
@@ -251,12 +251,12 @@ def list_acceptances(request: HistoryAccepted, *, config: Config) -> tuple[Accep
         commits = commits_between(request.repository, base=base, head=head)
         entries = tuple(entry for entry in entries if entry.commit in commits)
     merged = {(entry.time, entry.author, entry.reason) for entry in entries if entry.pull_request is None}
-    kept = (
+    acceptances = (
         entry
         for entry in entries
         if entry.pull_request is None or (entry.time, entry.author, entry.reason) not in merged
     )
-    return tuple(reversed([*kept]))
+    return tuple(reversed([*acceptances]))
 
 
 def accept_here(request: Accept, *, config: Config) -> StoredAcceptance:

@@ -81,18 +81,18 @@ def today() -> str:
 
 def report_html(report: Report, *, options: PageOptions | None = None) -> str:
     """Render the comment and every benchmark, with the change points in the stored runs of those that changed."""
-    drawn = [finding for finding in report.findings if len(finding.series) > FEWEST_VALUES][:MOST_HISTORIES]
+    with_history = [finding for finding in report.findings if len(finding.series) > FEWEST_VALUES][:MOST_HISTORIES]
     table = SeriesTable(
         place="history",
         series=tuple(
             # Without the target: it is judged separately, and if far off would hide the steps before it.
             Series(name="", values=finding.series[:-1], minimum_effect=finding.minimum_effect)
-            for finding in drawn
+            for finding in with_history
         ),
-        labels=("",) * max((len(finding.series) for finding in drawn), default=0),
+        labels=("",) * max((len(finding.series) for finding in with_history), default=0),
     )
-    judged = judge_series(table, online=False) if drawn else ()
-    history = {one.key: series.changes for one, series in zip(drawn, judged, strict=True)}
+    all_changes = judge_series(table, online=False) if with_history else ()
+    history = {one.key: series.changes for one, series in zip(with_history, all_changes, strict=True)}
     return render_html(report, history, options=options)
 
 

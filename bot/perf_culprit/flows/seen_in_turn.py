@@ -33,8 +33,8 @@ def seen_in_turn(baseline: Baseline, run: Run, *, config: Config) -> tuple[Reaso
         return ()
     rounds = planned_looks(MOST_ROUNDS, proven=config.proven)[0]
     first, second = _as_in_turn([*baseline.runs, run], rounds)
-    judged = judge_run(paired(first), second, config=config).findings if first.benchmarks else ()
-    seen = [benchmark.detectable_effect for benchmark in judged if benchmark.detectable_effect is not None]
+    findings = judge_run(paired(first), second, config=config).findings if first.benchmarks else ()
+    seen = [benchmark.detectable_effect for benchmark in findings if benchmark.detectable_effect is not None]
     if not seen:
         return ()
     minutes = ceil(minutes_in_turn(rounds, execution_s=run.cost.seconds / run.cost.executions))
@@ -47,11 +47,9 @@ def _as_in_turn(runs: Sequence[Run], rounds: int) -> tuple[Run, Run]:
     They are of one commit and machine, so the sides do not differ. Benchmarks with fewer rounds are left out.
     """
     made: tuple[list[Benchmark], list[Benchmark]] = ([], [])
-    measured = [
-        {benchmark.key: benchmark for benchmark in run.benchmarks if benchmark.rounds} for run in reversed(runs)
-    ]
-    for newest in measured[0].values():
-        same = [one for by_key in measured if (one := by_key.get(newest.key)) and one.unit == newest.unit]
+    by_run = [{benchmark.key: benchmark for benchmark in run.benchmarks if benchmark.rounds} for run in reversed(runs)]
+    for newest in by_run[0].values():
+        same = [one for by_key in by_run if (one := by_key.get(newest.key)) and one.unit == newest.unit]
         fours = [four for run in same for four in _fours(run)][:rounds]
         if len(fours) == rounds:
             made[0].append(with_rounds(newest, [(four[0], four[3]) for four in fours]))

@@ -99,12 +99,12 @@ def _with(workplace: Workplace, runs: Sequence[Run], quantity: str, *, rounds: i
     is_built = quantity != Count.BUILD_TIME or workplace.commands.build
     fault = is_missing(quantity) if is_built else NO_BUILD
     note = cannot_count(quantity, fault) if fault else None
-    taken: list[list[tuple[int, Run]]] = [[] for _ in runs]
+    by_commit: list[list[tuple[int, Run]]] = [[] for _ in runs]
     for number, place in interleaved(range(len(runs)), rounds=rounds) if note is None else ():
         commit = runs[place].commit or ""
         say(f"{quantity}, {number} of {rounds}: {commit[:12]}")
         try:
-            taken[place].append((number, Run(benchmarks=(workplace.take(commit, quantity),))))
+            by_commit[place].append((number, Run(benchmarks=(workplace.take(commit, quantity),))))
         except ExecutionError as error:
             note = uncountable(quantity, error)
             break
@@ -113,7 +113,7 @@ def _with(workplace: Workplace, runs: Sequence[Run], quantity: str, *, rounds: i
         return [structs.replace(run, notes=(*run.notes, note)) for run in runs]
     joined = (
         join_executions([(quantity, run) for _, run in of_run], rounds=[number for number, _ in of_run])
-        for of_run in taken
+        for of_run in by_commit
     )
     return [
         structs.replace(run, benchmarks=(*run.benchmarks, *more.benchmarks))

@@ -43,10 +43,10 @@ def verify_fix(options: Verify, *, config: Config, say: Say) -> tuple[Verified, 
     commits = (parents[0], culprit, git.resolve_commit(options.repository, options.fix))
     shared = {name: value for name, value in vars(options).items() if name not in ("culprit", "fix")}
     plan = measure_plan(Measure(commits=commits, **shared), config=config, say=say)
-    measured = measure_commits(plan, config=config, say=say)
-    if measured.fault is not None:
-        raise measured.fault
-    base, bad, fixed = (decode_run(file.read_bytes(), place=str(file)) for file in measured.files)
+    measurement = measure_commits(plan, config=config, say=say)
+    if measurement.fault is not None:
+        raise measurement.fault
+    base, bad, fixed = (decode_run(file.read_bytes(), place=str(file)) for file in measurement.files)
     worse, left, gained = (
         _findings(before, after, config) for before, after in ((base, bad), (base, fixed), (bad, fixed))
     )

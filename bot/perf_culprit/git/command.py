@@ -142,11 +142,11 @@ class GitError(InfrastructureError):
     """A git call failed. `output` is git's output, without secrets; `status` is its exit code, if it ended itself."""
 
     def __init__(self, command: str, output: str, *, status: int | None = None) -> None:
-        shown = " | ".join(line.strip() for line in output.splitlines() if line.strip())
+        message = " | ".join(line.strip() for line in output.splitlines() if line.strip())
         super().__init__(
             "this is not a git repository"
             if NO_REPOSITORY in output
-            else f"git {command} failed: {shown[-SHOWN_OUTPUT_LENGTH:] or 'git gave no message'}",
+            else f"git {command} failed: {message[-SHOWN_OUTPUT_LENGTH:] or 'git gave no message'}",
             next_step=next((step for text, step in NEXT_STEPS if text in output), "read git's message, then run again"),
         )
         self.output = output
@@ -172,7 +172,7 @@ def run_git(
 
     Its input is `stdin`, or else `lines`.
     """
-    given = stdin or "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
+    input_data = stdin or "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
     if timeout_seconds is None:
         timeout_seconds = NETWORK_TIMEOUT_SECONDS if remote else LOCAL_TIMEOUT_SECONDS
     token = remote.token if remote and remote.takes_token else None
@@ -185,7 +185,7 @@ def run_git(
         ) as process,
     ):
         try:
-            output, errors = process.communicate(given, timeout=timeout_seconds)
+            output, errors = process.communicate(input_data, timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
             _kill(process)
             raise GitError(arguments[0], f"no answer within {timeout_seconds:g} s") from None
@@ -204,8 +204,8 @@ def _started(
     """Start git in its own process group, so that a kill also reaches its helpers, which hold the pipes open."""
     layer, not_found = _command_layer()
     # GitPython adds to our own environment; `env` removes the variables that must not reach git.
-    kept = (*environment, *_PYTHON_VARIABLES)
-    unwanted = [name for name in os.environ if name.startswith("GIT_") and name not in kept]
+    names_to_keep = (*environment, *_PYTHON_VARIABLES)
+    unwanted = [name for name in os.environ if name.startswith("GIT_") and name not in names_to_keep]
     try:
         started = layer.execute(
             [*("env" for _ in unwanted[:1]), *chain.from_iterable(("-u", name) for name in unwanted), *command],

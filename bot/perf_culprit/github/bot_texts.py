@@ -19,9 +19,9 @@ def cut_at_line(text: str, *, limit: int, pointer: str) -> str:
     """Return `text`, or the whole lines of it that fit into `limit` characters together with `pointer`."""
     if len(text) <= limit:
         return text
-    kept = text[: limit - len(pointer)]
-    end = kept.rfind("\n")
-    return (kept[:end] if end > 0 else kept) + pointer
+    start = text[: limit - len(pointer)]
+    end = start.rfind("\n")
+    return (start[:end] if end > 0 else start) + pointer
 
 
 def fenced(text: str) -> str:
@@ -63,20 +63,20 @@ FINDINGS: Final = re.compile(r"<!-- perf-culprit:findings:([0-9a-f]{16}) -->\s*$
 
 def findings_id(reports: Sequence[Report]) -> str:
     """Hash what is proven, looks worse or is over its budget. It changes if one is added, gone or newly proven."""
-    told = [
+    rows = [
         (report.suite, finding.key.benchmark, finding.key.metric, finding.verdict.value)
         for report in reports
         for finding in report.findings
         if finding.verdict in PROVEN or finding.looks_worse
     ]
-    told += [
+    rows += [
         (report.suite, budget.benchmark, budget.metric, budget.state.value)
         for report in reports
         for budget in report.budgets
         if budget.state is BudgetState.OVER
     ]
-    told.sort()
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+    rows.sort()
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
 def past_marker(mark: str) -> str:
@@ -91,9 +91,9 @@ CHECK_START: Final = "perf-culprit ("
 
 def check_name(suite: str) -> str:
     """Return the name of the check run: the suite's name if it can be shown, else a unique id."""
-    shown = visible(suite)[: TEXT_LIMITS.check_name_characters]
-    is_distinct = shown == suite and EMOJI_SELECTOR not in suite
-    return f"{CHECK_START}{shown if is_distinct else suite_id(suite)})"
+    text = visible(suite)[: TEXT_LIMITS.check_name_characters]
+    is_distinct = text == suite and EMOJI_SELECTOR not in suite
+    return f"{CHECK_START}{text if is_distinct else suite_id(suite)})"
 
 
 def requested_check_name(suite: str) -> str:

@@ -119,17 +119,17 @@ def upsert_comment(
                 find=lambda: next(iter(own_comments(client, number=number, mark=mark)), None),
             )
         return posted.html_url
-    kept, *duplicates = existing
-    before = FINDINGS.search(kept.body)
+    comment, *duplicates = existing
+    before = FINDINGS.search(comment.body)
     if create and before is not None and findings not in ("", before[1]):
         return _replaced(client, existing, mark=mark, body=body, number=number)
     with explained(f"edit the comment on #{number}"):
         # Two racing jobs may both have posted.
         for duplicate in duplicates:
             delete(duplicate)
-        if not same_text(kept.body, body):
-            kept.edit(body)
-    return kept.html_url
+        if not same_text(comment.body, body):
+            comment.edit(body)
+    return comment.html_url
 
 
 def _replaced(client: Client, existing: list[IssueComment], *, mark: str, body: str, number: int) -> str:
@@ -146,8 +146,8 @@ def _replaced(client: Client, existing: list[IssueComment], *, mark: str, body: 
     with explained(f"edit the comment on #{number}"):
         for old in existing:
             rest = old.body.replace("\r\n", "\n").partition("\n")[2]
-            told = f"{past_marker(mark)}\n> Outdated: [the newer result]({posted.html_url}).\n\n{rest}"
-            old.edit(cut_at_line(told, limit=TEXT_LIMITS.body_characters, pointer=_POINTER))
+            text = f"{past_marker(mark)}\n> Outdated: [the newer result]({posted.html_url}).\n\n{rest}"
+            old.edit(cut_at_line(text, limit=TEXT_LIMITS.body_characters, pointer=_POINTER))
             # If it may not be hidden, its first line is enough.
             with suppress(GithubException, requests.RequestException):
                 old.minimize()
@@ -371,11 +371,11 @@ def tracked_issues(client: Client, *, suite: str) -> dict[str, TrackedIssue]:
         ]
     by_key: dict[str, TrackedIssue] = {}
     for tracked in sorted(own, key=lambda tracked: (not tracked.is_open, tracked.number)):
-        kept = by_key.setdefault(tracked.key, tracked)
-        if kept is not tracked and tracked.is_open:
+        first = by_key.setdefault(tracked.key, tracked)
+        if first is not tracked and tracked.is_open:
             with explained(f"close the duplicate #{tracked.number}"):
                 client.repository.get_issue(tracked.number).edit(
-                    body=f"Duplicate of #{kept.number}: two jobs opened an issue at the same time.\n",
+                    body=f"Duplicate of #{first.number}: two jobs opened an issue at the same time.\n",
                     state="closed",
                     state_reason="not_planned",
                 )
@@ -418,8 +418,8 @@ def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, l
     with explained("open a tracking issue"):
         url = post_once(client, post=post, find=find)
     # List again, so that two racing jobs agree. The next run sees issues that are too new to be listed.
-    kept = tracked_issues(client, suite=suite).get(key)
-    return Opened(url) if kept is None else Opened(kept.url, is_ours=kept.url == url)
+    issue = tracked_issues(client, suite=suite).get(key)
+    return Opened(url) if issue is None else Opened(issue.url, is_ours=issue.url == url)
 
 
 def reopen_issue(

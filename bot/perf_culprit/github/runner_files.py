@@ -185,6 +185,6 @@ def cut_to_bytes(text: str, *, limit_bytes: int) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= limit_bytes:
         return data.decode()
-    kept = data[: max(0, limit_bytes - len(_SUMMARY_CUT.encode()))].decode("utf-8", "ignore")
-    end = kept.rfind("\n")
-    return (kept[:end] if end > 0 else kept) + _SUMMARY_CUT
+    start = data[: max(0, limit_bytes - len(_SUMMARY_CUT.encode()))].decode("utf-8", "ignore")
+    end = start.rfind("\n")
+    return (start[:end] if end > 0 else start) + _SUMMARY_CUT

@@ -31,12 +31,12 @@ _DECLARED: Final = tuple(
 _DECLARED_SHARE: Final = 0.9
 
 
-def lost_names(repository: Repository, commands: Collection[str], given: Collection[str]) -> list[str]:
+def lost_names(repository: Repository, commands: Collection[str], results: Collection[str]) -> list[str]:
     """Return the declared benchmarks without a result if too many are; `commands` choose the languages, else all."""
     text = "\n".join(commands)
     rows = [row for row in _DECLARED if row[0].search(text)] or _DECLARED
     declared = {each for _, file, name in rows for each in _declared(repository, file, name)}
-    lost = sorted(name for name in declared if not any(name in result for result in given))
+    lost = sorted(name for name in declared if not any(name in result for result in results))
     return lost if len(lost) > (1 - _DECLARED_SHARE) * len(declared) else []
 
 

@@ -83,11 +83,11 @@ class Preparation:
 
 def preparation_of(job: WorkflowJob, position: int) -> Preparation:
     done = Preparation()
-    measured = SIDES.sub("", job.steps[position].run)
+    command = SIDES.sub("", job.steps[position].run)
     there = [
         step
         for step in job.steps[:position]
-        if not (step.is_skipped or TESTS.search(step.name) or (measured and SIDES.sub("", step.run) == measured))
+        if not (step.is_skipped or TESTS.search(step.name) or (command and SIDES.sub("", step.run) == command))
     ]
     before = [_as_command(step) for step in (*there, _before_it(job.steps[position]))]
     lines = [line for step in before for line in logical_lines(step.run)]
@@ -128,9 +128,9 @@ def _action(step: WorkflowStep, done: Preparation) -> None:
         done.notes.append("it takes an artifact of another job, which the build has to make")
     elif not IGNORED_ACTIONS.search(step.action):
         # A pull request's code must not write a cache that a later job reads.
-        given = {key: value for key, value in step.given.items() if value and "cache" not in key}
-        done.steps.append({"uses": step.uses, **({"with": given} if given else {})})
-        name = given.get("environment-name") or given.get("activate-environment")
+        inputs = {key: value for key, value in step.given.items() if value and "cache" not in key}
+        done.steps.append({"uses": step.uses, **({"with": inputs} if inputs else {})})
+        name = inputs.get("environment-name") or inputs.get("activate-environment")
         if name and "mamba" in step.action:
             done.launcher = f"micromamba run -n {name}"
         elif name and "conda" in step.action:

@@ -228,8 +228,8 @@ def compiling(text: str) -> str:
         return ""
     lines = [re.sub(r"(\s--\s|[|>;]|\s--$).*", "", line).strip() for line in re.split(r"\n|&&", text)]
     compiled = [re.sub(r"\bcargo\s+(\+\S+\s+)?bench\b.*", r"\g<0> --no-run", line) for line in lines]
-    kept = [line for line in compiled if re.match(r"(cd|export)\s", line) or line.endswith(" --no-run")]
-    return "\n".join(kept) if kept and kept[-1].endswith(" --no-run") else ""
+    commands = [line for line in compiled if re.match(r"(cd|export)\s", line) or line.endswith(" --no-run")]
+    return "\n".join(commands) if commands and commands[-1].endswith(" --no-run") else ""
 
 
 def bench_command(line: str) -> str:
@@ -237,14 +237,14 @@ def bench_command(line: str) -> str:
     words = re.findall(
         r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+", re.split(r"\bcargo\s+codspeed\s+build\b", line, maxsplit=1)[1]
     )
-    kept: list[str] = []
+    arguments: list[str] = []
     for i, word in enumerate(words):
         before = words[i - 1] if i else ""
         if re.match(r"(-m|--measurement-mode)(=|$)", word) or before in ("-m", "--measurement-mode"):
             continue
         is_value = before.startswith("-") and "=" not in before and before not in CARGO_SWITCHES
-        kept += [word] if word.startswith("-") or is_value else ["--bench", word]
-    return " ".join(["cargo bench", *kept])
+        arguments += [word] if word.startswith("-") or is_value else ["--bench", word]
+    return " ".join(["cargo bench", *arguments])
 
 
 CARGO_SWITCHES: Final = frozenset(

@@ -159,8 +159,8 @@ class Trials:
         """Whether a proposal that follows a failed one gives too few of the benchmarks that the sources declare."""
         if not self._passed or trial.tried is None:
             return False
-        given = {benchmark.name for benchmark in trial.tried.run.benchmarks}
-        lost = lost_names(look(self._repository), self._passed, given)
+        benchmark_names = {benchmark.name for benchmark in trial.tried.run.benchmarks}
+        lost = lost_names(look(self._repository), self._passed, benchmark_names)
         if lost:
             self._passed.append(trial.choice.run)
             run = trial.choice.run
@@ -223,7 +223,7 @@ class Trials:
         log = Path(mkdtemp(prefix="perf-culprit-try-")) / "log.txt"
         shorter = shortened(ways[0])
         plans = [*ways, *([shorter] if shorter and shorter not in ways else [])]
-        shown, begun, is_slow = "the build", time.monotonic(), False
+        part, begun, is_slow = "the build", time.monotonic(), False
         try:
             with built_head(request, config=Config(), say=self._say, log=log) as execute:
                 built = time.monotonic() - begun
@@ -231,26 +231,26 @@ class Trials:
                     if run == shorter and not is_slow:
                         continue
                     begun, seconds = time.monotonic(), 60 * self.left_minutes / (len(plans) - number)
-                    shown = f"an execution (built in {built:.0f} s)"
+                    part = f"an execution (built in {built:.0f} s)"
                     try:
                         tried = execute(enter + run, seconds)
                     except BotError as error:
-                        is_slow |= self._has_failed(run, error, shown, begun, seconds)
+                        is_slow |= self._has_failed(run, error, part, begun, seconds)
                         continue
                     if run == shorter:
                         self._say(f"shortened, since one takes too long: {_shown(run)}")
                     shutil.rmtree(log.parent)
                     return self._taken(replace(choice, run=run), tried, enter + run, request.build), ""
         except BotError as error:
-            self._has_failed(ways[0], error, shown, begun, request.build_timeout)
+            self._has_failed(ways[0], error, part, begun, request.build_timeout)
         return None, log.read_text(errors="replace") if log.is_file() else ""
 
-    def _has_failed(self, run: str, error: BotError, shown: str, begun: float, seconds: float) -> bool:
+    def _has_failed(self, run: str, error: BotError, part: str, begun: float, seconds: float) -> bool:
         """Say it, and return whether it took too long. The first such step is what the trial can say at its end."""
         took = time.monotonic() - begun
         is_slow = took >= seconds - 1
         if is_slow and self._learned is None:
-            what = f"{shown} was not done in {took:.0f} s: {_shown(run)}"
+            what = f"{part} was not done in {took:.0f} s: {_shown(run)}"
             more = f"perf-culprit init --try --minutes {3 * self._minutes:g}"
             self._learned = (what, f"give it more time: {more}, or a command that measures less: --run 'COMMAND'")
         more = "; --minutes gives the trial more" * is_slow
@@ -309,8 +309,8 @@ def _short_criterion(line: re.Match[str]) -> str:
 
 def pinned(repository: Repository, choice: Choice) -> Mapping[str, str]:
     """Return the package of each package manager, by the version that package.json or the workflow names."""
-    given = [step.get("with") or {} for step in choice.steps if "pnpm/" in str(step["uses"])]
-    named = [("pnpm", str(manifest["version"])) for manifest in given if "version" in manifest]
+    inputs = [step.get("with") or {} for step in choice.steps if "pnpm/" in str(step["uses"])]
+    named = [("pnpm", str(manifest["version"])) for manifest in inputs if "version" in manifest]
     named += re.findall(r'"packageManager":\s*"(pnpm|yarn|bun)@([\w.-]+)', repository.read("package.json"))
     versions = dict(named)
     moved = {"yarn": "@yarnpkg/cli-dist"} if not versions.get("yarn", "1").startswith("1") else {}

@@ -86,8 +86,8 @@ def new_files(choice: Choice, *more: Choice, name: str = USUAL_NAME) -> dict[str
 def _named(name: str) -> dict[str, Any]:
     """The values of the templates' places that name the measuring workflow. Ours look for perf.yml by themselves."""
     file = None if name == USUAL_NAME else f"{name}.yml"
-    given = {} if file is None else {"measure-workflow": file}
-    return {"workflow": name, "workflows": [name], "measure_workflow": file, "command_inputs": given}
+    inputs = {} if file is None else {"measure-workflow": file}
+    return {"workflow": name, "workflows": [name], "measure_workflow": file, "command_inputs": inputs}
 
 
 def workflow_name(root: Path) -> str:
@@ -132,9 +132,7 @@ def _values(choice: Choice) -> dict[str, Any]:
     """The values of the templates' places."""
     suite, job = choice.suite, "measure"
     options = {"--run": choice.run, "--build": choice.build, "--tool": choice.format, "--suite": suite}
-    given = " ".join(
-        f"{option} {shlex.quote(value)}" for option, value in options.items() if value or option == "--run"
-    )
+    flags = " ".join(f"{name} {shlex.quote(value)}" for name, value in options.items() if value or name == "--run")
     limit = f" --timeout {choice.timeout}" * bool(choice.timeout)
     return {
         "branches": [choice.branch],
@@ -143,7 +141,7 @@ def _values(choice: Choice) -> dict[str, Any]:
         "steps": [dict(step) for step in choice.steps],
         "services": dict(choice.services),
         "install": _install(choice),
-        "measure": f"perf-culprit measure {given} {_MEASURE_WITH}{limit} --minutes {choice.minutes} --output measured",
+        "measure": f"perf-culprit measure {flags} {_MEASURE_WITH}{limit} --minutes {choice.minutes} --output measured",
         "timeout": choice.minutes + SET_UP_MINUTES + choice.timeout // 30,
         # A called job measures for three quarters of it; its own default is an hour.
         "called_timeout": None if choice.minutes == JOB_MINUTES else -(-choice.minutes * 4 // 3),
@@ -282,8 +280,8 @@ def _of_skip(name: str, workflow: Mapping[Any, Any], skip: SkipConfig) -> Iterat
         for what, place, configured in (("title", "title", skip.title), ("label", r"labels\.\*\.name", skip.label)):
             for named in re.findall(rf"!contains\(github\.event\.pull_request\.{place}, '([^']*)'\)", condition):
                 if named != configured:
-                    told = "null" if configured is None else repr(configured)
-                    text = f"job {job} skips by the {what} {named!r}, but `skip.{what}` of the configuration is {told}"
+                    value = "null" if configured is None else repr(configured)
+                    text = f"job {job} skips by the {what} {named!r}, but `skip.{what}` of the configuration is {value}"
                     yield WorkflowRemark(file=name, text=f"{text}: write the same in both")
 
 
@@ -327,9 +325,9 @@ def _of_request(name: str, workflow: Mapping[Any, Any]) -> Iterator[WorkflowRema
 
 
 def _of_parts(name: str, job: str, about: Mapping[str, Any]) -> Iterator[WorkflowRemark]:
-    given = about.get("with") if "/reusable-measure.yml@" in str(about.get("uses")) else None
-    parts = given.get("parts", 1) if isinstance(given, dict) else 1
-    if parts not in range(1, MOST_CALLED_PARTS + 1) or (parts > 1 and not (given or {}).get("list")):
+    inputs = about.get("with") if "/reusable-measure.yml@" in str(about.get("uses")) else None
+    parts = inputs.get("parts", 1) if isinstance(inputs, dict) else 1
+    if parts not in range(1, MOST_CALLED_PARTS + 1) or (parts > 1 and not (inputs or {}).get("list")):
         text = f"job {job}: `parts` is from 1 to {MOST_CALLED_PARTS}, and from 2 on `list` says what they divide"
         yield WorkflowRemark(file=name, text=text)
     if _steps(about, MEASURED_PART) and "'fail-fast': False" not in str(about.get("strategy")):
@@ -427,11 +425,11 @@ def _written(granted: Any) -> set[str]:
     return {scope for scope, level in granted.items() if level == "write"} if isinstance(granted, dict) else set()
 
 
-def _of_checkout(name: str, job: str, given: Mapping[str, Any], *, measures: bool) -> Iterator[WorkflowRemark]:
-    if given.get("persist-credentials") is not False:
+def _of_checkout(name: str, job: str, inputs: Mapping[str, Any], *, measures: bool) -> Iterator[WorkflowRemark]:
+    if inputs.get("persist-credentials") is not False:
         text = f"job {job}: write `persist-credentials: false` at actions/checkout"
         yield WorkflowRemark(file=name, text=text, is_unsafe=True)
-    if measures and str(given.get("fetch-depth")) != "0":
+    if measures and str(inputs.get("fetch-depth")) != "0":
         yield WorkflowRemark(file=name, text=f"job {job}: write `fetch-depth: 0` at actions/checkout")
 
 

@@ -93,8 +93,8 @@ def jobs(repository: Repository) -> Iterator[WorkflowJob]:
             uses = str(_mapping(about).get("uses", ""))
             if (other := uses.removeprefix("./")) in workflows and other != name:
                 called.add(other)
-                given = _mapping(_mapping(about).get("with"))
-                yield from _jobs(other, workflows[other], repository, inputs=given, caller=name)
+                inputs_of_call = _mapping(_mapping(about).get("with"))
+                yield from _jobs(other, workflows[other], repository, inputs=inputs_of_call, caller=name)
     for name, workflow in workflows.items():
         if name not in called:
             yield from _jobs(name, workflow, repository, inputs={}, caller="")
@@ -131,8 +131,8 @@ def _jobs(
         if not isinstance(about, dict) or not isinstance(about.get("steps"), list):
             continue
         inner = list(_inlined(about["steps"], repository))
-        taken, others = _matrix(_mapping(about.get("strategy")).get("matrix"))
-        resolvable = {**IN_COMMANDS, **values, **taken}
+        matrix_values, others = _matrix(_mapping(about.get("strategy")).get("matrix"))
+        resolvable = {**IN_COMMANDS, **values, **matrix_values}
         resolvable |= _outputs(inner, resolvable)
         yield WorkflowJob(
             place=f"{name}, job {key}" + f" (called by {caller})" * bool(caller),
@@ -162,12 +162,12 @@ def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> It
             yield step
 
 
-def _of_action(uses: str, given: Mapping[str, Any], repository: Repository) -> Iterator[Any]:
+def _of_action(uses: str, inputs: Mapping[str, Any], repository: Repository) -> Iterator[Any]:
     """Yield the action's steps, with its inputs instead of `inputs.NAME`."""
     path = uses.removeprefix("./").rstrip("/")
     action = _workflow(repository.read(f"{path}/action.yml") or repository.read(f"{path}/action.yaml"))
     defaults = {name: _mapping(about).get("default", "") for name, about in _mapping(action.get("inputs")).items()}
-    values = {f"inputs.{name}": str(value) for name, value in {**defaults, **given}.items()}
+    values = {f"inputs.{name}": str(value) for name, value in {**defaults, **inputs}.items()}
     yield from (_replaced(step, values) for step in _list(_mapping(action.get("runs")).get("steps")))
 
 
@@ -276,7 +276,7 @@ def _steps(
 def _at_top(steps: list[WorkflowStep]) -> Iterator[WorkflowStep]:
     """Move the folder that the repository is checked out into to the top of a commit's checkout."""
     checkouts = [step.given for step in steps if step.action == "actions/checkout" and not step.given.get("repository")]
-    paths = [re.escape(given["path"].strip("./")) for given in checkouts if given.get("path")]
+    paths = [re.escape(inputs["path"].strip("./")) for inputs in checkouts if inputs.get("path")]
     if not paths:
         yield from steps
         return

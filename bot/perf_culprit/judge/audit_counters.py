@@ -58,19 +58,19 @@ def audit_counters(
     for name in COUNTER_DETECTORS:
         judge = Judge(detector=DEFAULT_DETECTOR, counter_detector=name, settings=settings)
         first = max(len(with_counters) - most_trials, 0)
-        judged = replay(with_counters, judge=judge, choose=choose, first=first)
-        if len(judged) >= FEWEST_TRIALS:
-            audits.append(_audit(name, judged, judge, settings, rng))
+        trials = replay(with_counters, judge=judge, choose=choose, first=first)
+        if len(trials) >= FEWEST_TRIALS:
+            audits.append(_audit(name, trials, judge, settings, rng))
     return tuple(audits)
 
 
 def _audit(
-    name: str, judged: Sequence[JudgedTrial], judge: Judge, settings: PolicySettings, rng: np.random.Generator
+    name: str, trials: Sequence[JudgedTrial], judge: Judge, settings: PolicySettings, rng: np.random.Generator
 ) -> CounterAudit:
-    alarms = [alarms_of(entry, judge) for entry in judged]
+    alarms = [alarms_of(entry, judge) for entry in trials]
     by_counters = SCALES[name] is Scale.VOTES
     # A chart cannot be more certain than its number of baseline runs allows (docs/detectors/control-chart.md).
-    surest = [max(settings.proven, 1 / len(entry.trial.baseline.runs)) for entry in judged]
+    surest = [max(settings.proven, 1 / len(entry.trial.baseline.runs)) for entry in trials]
     return CounterAudit(
         detector=name,
         stated_rate=settings.proven if by_counters else float(np.mean(surest)),
@@ -78,14 +78,14 @@ def _audit(
         alarms=wrong_runs(alarms),
         metric_alarms=wrong_metrics(alarms),
         lasting=sum(entry.lasting for entry in alarms),
-        power=tuple((effect, _power(judged[-FEWEST_TRIALS:], judge, effect, rng)) for effect in INJECTED_EFFECTS),
+        power=tuple((effect, _power(trials[-FEWEST_TRIALS:], judge, effect, rng)) for effect in INJECTED_EFFECTS),
     )
 
 
-def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> float | None:
+def _power(trials: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> float | None:
     """The share of counters without an alarm that are called once they are larger by `effect`."""
     tried, detected = 0, 0
-    for entry in judged:
+    for entry in trials:
         quiet = [f.key for f in entry.findings if f.verdict in QUIET_VERDICTS]
         if not quiet:
             continue
@@ -107,10 +107,10 @@ def sweep_thresholds(
     sweep = detector_of(name).sweep or Sweep(option="", values=())
     judge = _judge(name, settings, sweep, None)
     first = max(len(with_counters) - MOST_SWEPT_TRIALS, 0)
-    judged = replay(with_counters, judge=judge, choose=choose, first=first)
-    if not judged:
+    trials = replay(with_counters, judge=judge, choose=choose, first=first)
+    if not trials:
         raise DataError("fewer than two runs have counters", place="--sweep", next_step="record runs with counters")
-    planted = ((effect, _planted(judged, judge, effect, rng)) for effect in INJECTED_EFFECTS)
+    planted = ((effect, _planted(trials, judge, effect, rng)) for effect in INJECTED_EFFECTS)
     return tuple(point for effect, counters in planted for point in _swept(counters, effect, sweep))
 
 
@@ -127,11 +127,16 @@ def sweep_labels(
 
     Each run is judged against the good ones; a good one against the others.
     """
-    drawn = _drawn([structs.replace(run, benchmarks=(), regressions=()) for run in runs], rng)
+    with_common_counters = _drawn([structs.replace(run, benchmarks=(), regressions=()) for run in runs], rng)
     good = [index for index, is_bad in enumerate(bad) if not is_bad]
     trials = [
-        (Baseline(runs=tuple(drawn[other] for other in good if other != index), source=BaselineSource.FILES), run)
-        for index, run in enumerate(drawn)
+        (
+            Baseline(
+                runs=tuple(with_common_counters[other] for other in good if other != index), source=BaselineSource.FILES
+            ),
+            run,
+        )
+        for index, run in enumerate(with_common_counters)
     ]
     return tuple(
         _point(name, threshold, called, bad)
@@ -146,14 +151,14 @@ def _called(
 ) -> Iterator[tuple[float | None, list[bool]]]:
     """Yield each value of the option, and whether the detector calls any counter of each run."""
 
-    def judged(value: float | None) -> list[Sequence[Finding]]:
+    def findings_at(value: float | None) -> list[Sequence[Finding]]:
         judge = _judge(name, settings, sweep, value)
         return [judge(baseline, run) for baseline, run in trials]
 
-    at_any_limit = judged(None) if sweep.is_limit else []
+    at_any_limit = findings_at(None) if sweep.is_limit else []
     for value in sweep.values:
         limit = value if sweep.is_limit else None
-        yield value, [any(_exceeds(one, limit) for one in findings) for findings in at_any_limit or judged(value)]
+        yield value, [any(_exceeds(one, limit) for one in findings) for findings in at_any_limit or findings_at(value)]
 
 
 def _exceeds(finding: Finding, threshold: float | None) -> bool:
@@ -172,10 +177,10 @@ def _point(detector: str, threshold: float | None, called: Sequence[bool], bad: 
     )
 
 
-def _planted(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> Floats:
+def _planted(trials: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> Floats:
     """(n, 3): each counter's violation ratio, its own threshold, and 1 if it was enlarged."""
     rows = []
-    for entry in judged:
+    for entry in trials:
         scored = [one.key for one in entry.findings if one.score is not None]
         chosen, findings = _enlarged(entry, scored, judge, effect, rng)
         rows += [(one.score, one.threshold, one.key in chosen) for one in findings if one.score is not None]
@@ -217,11 +222,12 @@ def _drawn(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:
         for table in run.counters:
             earlier = dict.fromkeys(names.get(table.name, ()))
             names[table.name] = list(earlier | dict.fromkeys(metric.name for metric in table.metrics))
-    drawn = {
+    columns = {
         table: {of[index] for index in rng.permutation(len(of))[:MOST_COUNTERS]} for table, of in sorted(names.items())
     }
     return [
-        structs.replace(run, counters=tuple(_only(table, drawn[table.name]) for table in run.counters)) for run in runs
+        structs.replace(run, counters=tuple(_only(table, columns[table.name]) for table in run.counters))
+        for run in runs
     ]
 
 

@@ -72,8 +72,8 @@ def _change(pair: MetricPair, evidence: Evidence, settings: MetricSettings) -> C
     Only response times have categories. A stored name that is no longer configured is ignored.
     """
     milliseconds = milliseconds_per(pair.metric.unit)
-    judged = settings.categories and has_categories(pair.metric) and pair.obstacle is None
-    if evidence.target is None or milliseconds is None or not judged:
+    is_judged = settings.categories and has_categories(pair.metric) and pair.obstacle is None
+    if evidence.target is None or milliseconds is None or not is_judged:
         return CategoryChange()
     by_name = {category.name: category for category in settings.categories}
     stored = (settings.category, *(run.category for run in pair.baseline))
@@ -193,6 +193,6 @@ def _rates(levels: Sequence[_Level], tiers: Tiers) -> list[float]:
         values[row, before - len(level.before) : before] = level.before
         values[row, before : before + len(level.newest)] = level.newest
     is_target = np.arange(before + newest) >= before
-    judged = judge_units(UnitTable.of(values, is_target, kind=np.arange(len(levels))), least_change=0.0, tiers=tiers)
-    rates: list[float] = np.where(judged.change > 0, judged.rate, 1.0).tolist()
+    judgement = judge_units(UnitTable.of(values, is_target, kind=np.arange(len(levels))), least_change=0.0, tiers=tiers)
+    rates: list[float] = np.where(judgement.change > 0, judgement.rate, 1.0).tolist()
     return rates

@@ -33,8 +33,8 @@ def common_rows(target: CounterTable, baseline: Sequence[CounterTable]) -> Commo
     """
     target_span = span_seconds(target)
     usable = [_fits(table, target, target_span) for table in baseline]
-    kept = [table for table, fits in zip(baseline, usable, strict=True) if fits]
-    row_s = max((table.interval_s for table in (target, *kept) if table.interval_s is not None), default=None)
+    usable_tables = [table for table, fits in zip(baseline, usable, strict=True) if fits]
+    row_s = max((table.interval_s for table in (target, *usable_tables) if table.interval_s is not None), default=None)
     tables = tuple(_with_rows(table, row_s) if fits else None for table, fits in zip(baseline, usable, strict=True))
     parts = tuple(max(1, int(span_seconds(table) / target_span + 0.1)) if target_span else 1 for table in baseline)
     made = _with_rows(target, row_s)
@@ -42,7 +42,7 @@ def common_rows(target: CounterTable, baseline: Sequence[CounterTable]) -> Commo
         target=made,
         baseline=tables,
         parts=parts,
-        notes=tuple(_notes(target, made, kept, left_out=len(baseline) - len(kept))),
+        notes=tuple(_notes(target, made, usable_tables, left_out=len(baseline) - len(usable_tables))),
     )
 
 
@@ -61,13 +61,13 @@ def _with_rows(table: CounterTable, row_s: float | None) -> CounterTable:
 
 
 def _notes(
-    target: CounterTable, made: CounterTable, kept: Sequence[CounterTable], *, left_out: int
+    target: CounterTable, made: CounterTable, usable_tables: Sequence[CounterTable], *, left_out: int
 ) -> Iterator[Reason]:
     if made is not target:
         yield because(Remark.ROWS_REDUCED, table=target.name, rows=len(target.times_s), intervals=len(made.times_s))
     if left_out:
         yield because(Remark.ROWS_TOO_LONG, table=target.name, count=left_out)
-    spans = sorted(span_seconds(table) for table in kept)
+    spans = sorted(span_seconds(table) for table in usable_tables)
     usual, own = spans[len(spans) // 2] if spans else 0.0, span_seconds(target)
     if usual and own and not 1 / OTHER_LENGTH < own / usual < OTHER_LENGTH:
         yield because(Remark.OTHER_LENGTH, table=target.name, seconds=own, usual=usual)

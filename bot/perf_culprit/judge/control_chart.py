@@ -191,8 +191,8 @@ def _normality(prepared: Prepared) -> Mapping[str, float]:
     from scipy import stats
 
     def p_value(ordered: Floats) -> float:
-        kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_FOR_SHAPIRO)).astype(np.intp)]
-        return float(stats.shapiro(kept).pvalue) if kept[0] != kept[-1] else 1.0
+        sample = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_FOR_SHAPIRO)).astype(np.intp)]
+        return float(stats.shapiro(sample).pvalue) if sample[0] != sample[-1] else 1.0
 
     return {"shapiro_p_with_idle_time": p_value(prepared.unfiltered), "shapiro_p": p_value(prepared.target)}
 
@@ -214,9 +214,11 @@ def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Ch
 
     Also add the effect at which the target would have been more out of control than any baseline run.
     """
-    drawn = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
-    of_baseline = np.concatenate([charted.own_excesses for charted in drawn]) if drawn else np.empty(0)
-    chances = iter(chance_of_excess(np.array([charted.excess for charted in drawn]), of_baseline=of_baseline).tolist())
+    with_excesses = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
+    of_baseline = np.concatenate([charted.own_excesses for charted in with_excesses]) if with_excesses else np.empty(0)
+    chances = iter(
+        chance_of_excess(np.array([charted.excess for charted in with_excesses]), of_baseline=of_baseline).tolist()
+    )
     charts = [(charted.medians, entry.metric) for entry, charted in entries if charted is not None]
     levels = iter(level_chances(charts, tiers=options.tiers))
     largest = max(0.0, float(of_baseline.max(initial=0.0)))

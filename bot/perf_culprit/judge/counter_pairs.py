@@ -212,7 +212,7 @@ def _pair(
     ignored: Callable[[MetricKey], bool] | None,
 ) -> tuple[TablePair, list[MetricKey]]:
     usable = [_usable_columns(run, before, table.name) for run, before, _ in runs]
-    judged: list[tuple[int, Metric, Reason | None]] = []
+    entries: list[tuple[int, Metric, Reason | None]] = []
     new = []
     for column, own in enumerate(table.metrics):
         key = MetricKey(table.name, own.name)
@@ -228,21 +228,21 @@ def _pair(
             continue
         override = own.direction if direction is None else direction(own, key)
         trusted = override is not own.direction
-        judged.append(
+        entries.append(
             (column, structs.replace(own, direction=override) if trusted else own, obstacle_of(own, earlier, trusted))
         )
-    metrics = tuple(metric for _, metric, _ in judged)
+    metrics = tuple(metric for _, metric, _ in entries)
     pair = TablePair(
         run=target,
         name=table.name,
         metrics=metrics,
         target=table,
-        columns=np.array([column for column, _, _ in judged], dtype=np.intp),
+        columns=np.array([column for column, _, _ in entries], dtype=np.intp),
         baseline=tuple(
             _beside(run, before, columns, metrics, parts=parts)
             for (run, before, parts), columns in zip(runs, usable, strict=True)
         ),
-        obstacles=tuple(obstacle for _, _, obstacle in judged),
+        obstacles=tuple(obstacle for _, _, obstacle in entries),
     )
     return pair, new
 

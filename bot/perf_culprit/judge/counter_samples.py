@@ -77,15 +77,17 @@ def _prepared(
         notes.append(skipped)
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
             notes.append(because(Remark.LOAD_DIFFERS, change=loads.difference))
-    measured = [(run, cut) for run, cut in zip(runs, cuts, strict=True) if np.isfinite(run).any()]
+    runs_and_cuts = [(run, cut) for run, cut in zip(runs, cuts, strict=True) if np.isfinite(run).any()]
     prepared = Prepared(
         target=_ordered(target),
-        runs=tuple(_ordered(run) for run, _ in measured),
-        parts=cut_runs(measured),
+        runs=tuple(_ordered(run) for run, _ in runs_and_cuts),
+        parts=cut_runs(runs_and_cuts),
         details=details,
         notes=tuple(notes),
         load_difference=loads.unusual if skipped else 0.0,
-        allowance=median_allowance(target, [run for run, _ in measured], longer=any(cut > 1 for _, cut in measured)),
+        allowance=median_allowance(
+            target, [run for run, _ in runs_and_cuts], longer=any(cut > 1 for _, cut in runs_and_cuts)
+        ),
     )
     return without_idle_time(prepared) if drop_idle else prepared
 
@@ -120,7 +122,7 @@ def without_idle_time(prepared: Prepared) -> Prepared:
     )
     target = _right_of(prepared.target, idle_boundary(prepared.target))
     dropped = 1 - len(target) / len(prepared.target)
-    usual = [1 - len(kept) / len(run) for kept, run in zip(runs, prepared.runs, strict=True)]
+    usual = [1 - len(busy) / len(run) for busy, run in zip(runs, prepared.runs, strict=True)]
     notes = prepared.notes
     if not min(usual) <= dropped <= max(usual):
         idle = because(Remark.IDLE_TIME_DIFFERS, target=dropped, least=min(usual), most=max(usual))

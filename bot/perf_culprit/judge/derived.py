@@ -38,14 +38,14 @@ def without_derived(
     }
     if not derived:
         return baseline, target, ()
-    *kept, last = (
+    *earlier, last = (
         structs.replace(
             run, benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key not in derived)
         )
         for run in runs
     )
     names = tuple(dict.fromkeys(key.metric for key in sorted(derived)))
-    return replace(baseline, runs=tuple(kept)), last, names
+    return replace(baseline, runs=tuple(earlier)), last, names
 
 
 def _candidates(benchmarks: Sequence[Benchmark]) -> Iterator[tuple[Benchmark, list[Benchmark]]]:

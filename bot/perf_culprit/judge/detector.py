@@ -51,8 +51,8 @@ class LimitRule:
     alarms: tuple[float, float] = (0.0, 0.0)
 
 
-def _not_judged(measured: object, options: DetectorOptions) -> NoReturn:
-    raise TypeError(f"the detector does not judge {measured!r:.100} with {options!r:.100}")
+def _not_judged(data: object, options: DetectorOptions) -> NoReturn:
+    raise TypeError(f"the detector does not judge {data!r:.100} with {options!r:.100}")
 
 
 def _no_remarks(tables: Sequence[TablePair], options: DetectorOptions) -> Sequence[Reason]:

@@ -58,19 +58,21 @@ def audit(
     `choose` selects a run's baseline from the runs before it. `detector` and `counter_detector` are the configured
     ones. `sweep`: also vary the threshold of control charts.
     """
-    measured = [replace(run, counters=()) for run in runs if run.benchmarks]
+    with_benchmarks = [replace(run, counters=()) for run in runs if run.benchmarks]
     chosen = tuple(detectors or BENCHMARK_DETECTORS)
     judges = {name: Judge(detector=name, counter_detector=counter_detector, settings=settings) for name in chosen}
-    kind, judged = _judged(measured, judges, choose=choose, rng=rng) if measured else (TrialKind.STORED_RUNS, {})
+    kind, by_detector = (
+        _judged(with_benchmarks, judges, choose=choose, rng=rng) if with_benchmarks else (TrialKind.STORED_RUNS, {})
+    )
     counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=MOST_TRIALS)
-    if not judged and not counters:
+    if not by_detector and not counters:
         raise DataError(
             f"there is too little to audit (runs: {len(runs)}, none of them with samples enough for two halves)",
             next_step="record more runs, or give result files with ten samples or more per benchmark",
         )
-    audits = tuple(_audit_detector(judges[name], judged[name], kind, rng=rng) for name in chosen if judged)
-    newest = next(iter(judged.values()))[-1].findings if judged else ()
-    samples = int(median([len(entry.samples) for run in measured for entry in run.benchmarks] or [0]))
+    audits = tuple(_audit_detector(judges[name], by_detector[name], kind, rng=rng) for name in chosen if by_detector)
+    newest = next(iter(by_detector.values()))[-1].findings if by_detector else ()
+    samples = int(median([len(entry.samples) for run in with_benchmarks for entry in run.benchmarks] or [0]))
     return Audit(
         suite=runs[-1].suite,
         kind=kind,
@@ -86,9 +88,9 @@ def audit(
         recommendation=recommend(
             audits, counters, settings=settings, detector=detector, counter_detector=counter_detector
         ),
-        noise=noise_sources(measured),
+        noise=noise_sources(with_benchmarks),
         sweep=sweep_thresholds(runs, settings=settings, choose=choose, rng=rng) if sweep else (),
-        notes=tuple(_notes(kind, runs=len(measured), audits=audits)),
+        notes=tuple(_notes(kind, runs=len(with_benchmarks), audits=audits)),
     )
 
 
@@ -111,11 +113,11 @@ def _judged(
 
 
 def _audit_detector(
-    judge: Judge, judged: Sequence[JudgedTrial], kind: TrialKind, *, rng: np.random.Generator
+    judge: Judge, trials: Sequence[JudgedTrial], kind: TrialKind, *, rng: np.random.Generator
 ) -> DetectorAudit:
-    alarms = [alarms_of(entry, judge, surely_unchanged=kind is TrialKind.SPLIT_RUNS) for entry in judged]
-    recent = judged[len(judged) // 2 :]  # their baselines are the largest
-    quiet = [entry for entry in judged[-1].findings if entry.verdict in QUIET_VERDICTS]
+    alarms = [alarms_of(entry, judge, surely_unchanged=kind is TrialKind.SPLIT_RUNS) for entry in trials]
+    recent = trials[len(trials) // 2 :]  # their baselines are the largest
+    quiet = [entry for entry in trials[-1].findings if entry.verdict in QUIET_VERDICTS]
     limits = [MetricLimit(key=entry.key, effect=entry.detectable_effect) for entry in quiet]
     return DetectorAudit(
         detector=judge.detector,
@@ -154,11 +156,11 @@ MOST_MODELLED_SAMPLES: Final = 30
 def noise_sources(runs: Sequence[Run]) -> NoiseSources | None:
     """Medians over some timed benchmarks of the newest runs; None if nothing could be fitted."""
     newest = runs[-MOST_MODELLED_RUNS:]
-    measured = defaultdict[MetricKey, list[Benchmark]](list)
+    by_key = defaultdict[MetricKey, list[Benchmark]](list)
     for benchmark in chain.from_iterable(run.benchmarks for run in newest):
         if benchmark.samples and depends_on_machine(benchmark.metric.unit):
-            measured[benchmark.key].append(benchmark)
-    several = [benchmarks for benchmarks in measured.values() if len(benchmarks) > 1]
+            by_key[benchmark.key].append(benchmark)
+    several = [benchmarks for benchmarks in by_key.values() if len(benchmarks) > 1]
     step = max(1, len(several) // MOST_MODELLED_METRICS)
     fitted = [
         one for benchmarks in several[::step][:MOST_MODELLED_METRICS] if (one := _components(benchmarks)) is not None
@@ -180,8 +182,10 @@ def _components(benchmarks: Sequence[Benchmark]) -> VarianceComponents | None:
         sizes = benchmark.group_sizes or (len(benchmark.samples),)
         group = np.repeat(np.arange(len(sizes)), sizes)
         # From all processes evenly, not only from the first ones.
-        kept = np.unique(np.linspace(0, len(group) - 1, min(len(group), MOST_MODELLED_SAMPLES)).round().astype(np.intp))
-        values.append(np.array(benchmark.samples)[kept])
-        runs.append(np.full(len(kept), number))
-        processes.append(group[kept])
+        sample = np.unique(
+            np.linspace(0, len(group) - 1, min(len(group), MOST_MODELLED_SAMPLES)).round().astype(np.intp)
+        )
+        values.append(np.array(benchmark.samples)[sample])
+        runs.append(np.full(len(sample), number))
+        processes.append(group[sample])
     return variance_components(np.concatenate(values), run=np.concatenate(runs), process=np.concatenate(processes))

@@ -39,14 +39,14 @@ def deviation_matrix(
     versions: Sequence[Version], *, minimum_effect: float = DEFAULTS[DataKind.BENCHMARK]
 ) -> DeviationMatrix:
     """Compare every metric's consecutive versions, given oldest first. Summaries are skipped."""
-    measured: dict[MetricKey, _Measured] = {}
+    by_key: dict[MetricKey, _Measured] = {}
     metrics: dict[MetricKey, Metric] = {}
     for version in versions:
         for benchmark in version.run.benchmarks:
             if not benchmark.samples:
                 continue
             metrics.setdefault(benchmark.key, benchmark.metric)
-            of_metric = measured.setdefault(benchmark.key, _Measured([], [], []))
+            of_metric = by_key.setdefault(benchmark.key, _Measured([], [], []))
             if len(benchmark.samples) < MINIMUM_SAMPLES:
                 of_metric.too_few.append(version.name)
             else:
@@ -54,18 +54,18 @@ def deviation_matrix(
                 of_metric.samples.append(benchmark.samples)
     return DeviationMatrix(
         versions=tuple(version.name for version in versions),
-        rows=tuple(_rows(measured, metrics, minimum_effect=minimum_effect)),
+        rows=tuple(_rows(by_key, metrics, minimum_effect=minimum_effect)),
         minimum_effect=minimum_effect,
     )
 
 
 def _rows(
-    measured: Mapping[MetricKey, _Measured], metrics: Mapping[MetricKey, Metric], *, minimum_effect: float
+    by_key: Mapping[MetricKey, _Measured], metrics: Mapping[MetricKey, Metric], *, minimum_effect: float
 ) -> list[Row]:
     rows = []
-    medians, means = _estimates([samples for of_metric in measured.values() for samples in of_metric.samples])
+    medians, means = _estimates([samples for of_metric in by_key.values() for samples in of_metric.samples])
     start = 0
-    for key, of_metric in measured.items():
+    for key, of_metric in by_key.items():
         size = len(of_metric.names)
         own, own_means = (estimate.part(start, start + size) for estimate in (medians, means))
         start += size

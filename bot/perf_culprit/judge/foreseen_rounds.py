@@ -33,32 +33,32 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
     Every metric is treated as the only one that changes. Common effects of the sides of a round cancel. The error of
     the change is that of the executions' values around their round, assumed normal.
     """
-    measured = [
+    with_executions = [
         (pair, executions)
         for pair in pair_metrics(baseline, target).pairs
         if depends_on_machine(pair.metric.unit) and (executions := _repeated(pair)) is not None
     ]
-    if not measured:
+    if not with_executions:
         return None
-    alpha = settings.proven / len(measured)
-    noises = [_noise(executions) for _, executions in measured]
+    alpha = settings.proven / len(with_executions)
+    noises = [_noise(executions) for _, executions in with_executions]
     noisiest = int(np.argmax(noises))
     least = least_rounds(settings.proven)
-    effect = settings.of(measured[noisiest][0].key).minimum_effect
-    step = max(1, len(measured) // MOST_MODELLED)
-    between, within = _sources(executions for _, executions in measured[::step][:MOST_MODELLED])
+    effect = settings.of(with_executions[noisiest][0].key).minimum_effect
+    step = max(1, len(with_executions) // MOST_MODELLED)
+    between, within = _sources(executions for _, executions in with_executions[::step][:MOST_MODELLED])
     return Foresight(
         rounds=rounds,
-        metrics=len(measured),
+        metrics=len(with_executions),
         typical=shown_by_rounds(rounds, median(noises), alpha=alpha) if rounds >= least else None,
         largest=shown_by_rounds(rounds, noises[noisiest], alpha=alpha) if rounds >= least else None,
-        noisiest=measured[noisiest][0].key,
+        noisiest=with_executions[noisiest][0].key,
         least=least,
         effect=effect,
         needed=rounds_that_show(effect, noises[noisiest], alpha=alpha, least=least),
         executions=between,
         samples=within,
-        per_execution=round(median(len(one) for _, executions in measured for one in executions.samples)),
+        per_execution=round(median(len(one) for _, executions in with_executions for one in executions.samples)),
     )
 
 
@@ -81,10 +81,10 @@ def _noise(executions: Executions) -> float:
     return math.sqrt(float(rest @ rest) / freedom) if freedom > 0 else math.inf
 
 
-def _sources(measured: Iterable[Executions]) -> tuple[float | None, float | None]:
+def _sources(all_executions: Iterable[Executions]) -> tuple[float | None, float | None]:
     """Median standard deviations of executions in a round and of samples in an execution; None if not separable."""
     fitted: list[tuple[float, float]] = []
-    for executions in measured:
+    for executions in all_executions:
         sizes = [len(samples) for samples in executions.samples]
         number = np.repeat(np.arange(len(sizes)), sizes)
         components = variance_components(

@@ -28,9 +28,9 @@ def runs_note(baseline: Baseline, target: Run, *, settings: PolicySettings, wind
         return ()
     pairs = (one for one in pair_metrics(baseline, target).pairs if one.obstacle is None)
     values = ([run.value for run in one.baseline] for one in pairs if depends_on_machine(one.metric.unit))
-    measured = [[math.log(value) for value in row] for row in values if min(row) > 0]
-    noises = [float(np.std(row, ddof=1)) for row in measured if len(row) >= FEW_RUNS]
-    noise, benchmarks = float(np.median(noises)) if noises else None, min(len(measured), MOST_FORESEEN_BENCHMARKS)
+    logs = [[math.log(value) for value in row] for row in values if min(row) > 0]
+    noises = [float(np.std(row, ddof=1)) for row in logs if len(row) >= FEW_RUNS]
+    noise, benchmarks = float(np.median(noises)) if noises else None, min(len(logs), MOST_FORESEEN_BENCHMARKS)
     tiers = Tiers(proven=settings.proven, suspected=settings.suspected)
 
     def proves(runs: int) -> bool:
@@ -38,7 +38,7 @@ def runs_note(baseline: Baseline, target: Run, *, settings: PolicySettings, wind
         location[0, -1] += math.log1p(CHANGE)
         return bool(judge_units(UnitTable.of(location, np.arange(runs + 1) == runs), tiers=tiers).is_proven[0])
 
-    if not measured or proves(stored):
+    if not logs or proves(stored):
         return ()
     more = range(stored + 1, window + 1)
     place = bisect_left(more, True, key=proves)

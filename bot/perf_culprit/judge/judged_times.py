@@ -47,11 +47,11 @@ def with_one_time(
         is_cpu = time == "cpu" if time != "auto" else _computes(cpu, wall, before, target)
         if is_cpu is None:
             continue
-        judged, other = (cpu, wall) if is_cpu else (wall, cpu)
+        main, other = (cpu, wall) if is_cpu else (wall, cpu)
         level = _middle(earlier[other])
-        others[judged] = OtherTime(key=other, change=_middle(later[other]) / level - 1 if level else 0.0)
-    shown = {other.key for other in others.values()}
-    return replace(baseline, runs=(_without(before, shown),)), _without(target, shown), others
+        others[main] = OtherTime(key=other, change=_middle(later[other]) / level - 1 if level else 0.0)
+    hidden = {other.key for other in others.values()}
+    return replace(baseline, runs=(_without(before, hidden),)), _without(target, hidden), others
 
 
 def of_one_time(good: Run, bad: Run) -> tuple[Run, Run, Mapping[MetricKey, bool]]:
@@ -125,8 +125,8 @@ def _on_processor(cpu: Benchmark, wall: Benchmark, run: Run) -> _Share:
         return _Share(value=0.0, is_known=False)
     # The wait is that of the whole command. The kernel may not tell it, or tell of other executions than these.
     own = [one for one in run.executions if one.benchmark in {None, cpu.name} and one.seconds]
-    told = [one.delay_seconds for one in own if one.delay_seconds is not None]
-    is_known = len(own) == len(times) and 2 * len(told) > len(own)
+    delays = [one.delay_seconds for one in own if one.delay_seconds is not None]
+    is_known = len(own) == len(times) and 2 * len(delays) > len(own)
     waits = [(one.delay_seconds or 0.0) / one.seconds for one in own] if is_known else [0.0] * len(times)
     able = [(mine, by_clock * (1 - wait)) for (mine, by_clock), wait in zip(times, waits, strict=True) if wait < 1]
     return _Share(value=median([factor * mine / seconds for mine, seconds in able] or [0.0]), is_known=is_known)

@@ -30,16 +30,16 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
     cannot be scaled: they are left out, or kept if nothing is scaled.
     """
     unit = next((entry.metric.unit for entry in target.benchmarks if entry.key == ruler), "")
-    measured = [(run, level) for run in baseline.runs if (level := _level(run, ruler, unit)) is not None]
+    levels_of_runs = [(run, level) for run in baseline.runs if (level := _level(run, ruler, unit)) is not None]
     plain = replace(baseline, runs=tuple(_without(run, ruler) for run in baseline.runs)), _without(target, ruler)
     if (of_target := _level(target, ruler, unit)) is None:
         return *plain, because(Remark.RULER_NOT_IN_TARGET)
-    if len(measured) < FEWEST_LOADS:
-        return *plain, because(Remark.RULER_TOO_FEW_RUNS, count=len(measured), minimum=FEWEST_LOADS)
-    runs = [_without(run, ruler) for run, _ in measured]
+    if len(levels_of_runs) < FEWEST_LOADS:
+        return *plain, because(Remark.RULER_TOO_FEW_RUNS, count=len(levels_of_runs), minimum=FEWEST_LOADS)
+    runs = [_without(run, ruler) for run, _ in levels_of_runs]
     if (common := _common_levels(runs)) is None:
         return *plain, because(Remark.RULER_WITHOUT_TIMES)
-    levels = np.array([level for _, level in measured])
+    levels = np.array([level for _, level in levels_of_runs])
     model = fit_load(levels, common)
     fit = fit_quality(levels, common, model=model)
     # A falling line predicts its own points too, but no machine is slow on the ruler and fast on the rest.
@@ -49,7 +49,7 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
     factors = scaling_factors(np.append(levels, of_target), model=model, reference=float(np.median(levels))).tolist()
     if any(map(math.isnan, factors)):
         return *plain, because(Remark.RULER_NOT_STRAIGHT)
-    kept = tuple(_scaled_run(run, factor) for run, factor in zip(runs, factors, strict=False))
+    scaled_runs = tuple(_scaled_run(run, factor) for run, factor in zip(runs, factors, strict=False))
     left_out = len(baseline.runs) - len(runs)
     scaled = because(
         Remark.SCALED_BY_RULER,
@@ -59,7 +59,7 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
         error=fit.mean_error,
         left_out=left_out or None,
     )
-    return replace(baseline, runs=kept), _scaled_run(plain[1], factors[-1]), scaled
+    return replace(baseline, runs=scaled_runs), _scaled_run(plain[1], factors[-1]), scaled
 
 
 def _level(run: Run, ruler: MetricKey, unit: str) -> float | None:

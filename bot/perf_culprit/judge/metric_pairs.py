@@ -134,19 +134,19 @@ def pair_metrics(
                 is_unsettled=key in baseline.unsettled,
             )
         )
-    measured = {benchmark.key for benchmark in target.benchmarks}
+    keys = {benchmark.key for benchmark in target.benchmarks}
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()
-    missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
+    missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in keys))
     return Pairing(pairs=tuple(pairs), missing=missing, new=tuple(new), lost=losses)
 
 
 def lost_on_one_side(baseline: Baseline, target: Run) -> tuple[Lost, ...]:
     """Return what failed on one side only. An older baseline run that measured a benchmark replaces a failed one."""
     newest = {one.benchmark: one for one in baseline.runs[-1].lost} if baseline.runs else {}
-    measured = {one.name for run in baseline.runs[:-1] for one in run.benchmarks}
+    earlier_names = {one.name for run in baseline.runs[:-1] for one in run.benchmarks}
     there = {one.name for one in target.benchmarks}
     ours = {one.benchmark: one for one in target.lost}
-    theirs = (one for name, one in newest.items() if name not in measured and (name in there or not name))
+    theirs = (one for name, one in newest.items() if name not in earlier_names and (name in there or not name))
     lost = [
         *(structs.replace(one, side=FailedSide.TARGET) for name, one in ours.items() if name not in newest),
         *(structs.replace(one, side=FailedSide.BASELINE) for one in theirs if one.benchmark not in ours),

@@ -86,7 +86,7 @@ def _measured(run: Run, keys: Collection[MetricKey]) -> Iterator[tuple[MetricKey
 def _remarks(
     by_metric: Mapping[MetricKey, NewLevels], inherited: Mapping[MetricKey, int], runs: Sequence[Run]
 ) -> tuple[Reason, ...]:
-    told = [
+    remarks = [
         because(
             Remark.INHERITED_LEVEL, benchmark=key.benchmark, metric=key.metric, commit=(runs[since].commit or "")[:7]
         )
@@ -96,9 +96,9 @@ def _remarks(
     undone = sum(bool(levels.undone.any()) and key not in inherited for key, levels in by_metric.items())
     passed = sum(not (levels.lasting | levels.undone).any() for levels in by_metric.values())
     if lasting:
-        told.append(because(Remark.LASTING_LEVEL, count=lasting))
+        remarks.append(because(Remark.LASTING_LEVEL, count=lasting))
     if undone:
-        told.append(because(Remark.UNDONE_LEVEL, count=undone))
+        remarks.append(because(Remark.UNDONE_LEVEL, count=undone))
     if passed:
-        told.append(because(Remark.PASSED_ALARM, count=passed))
-    return tuple(told)
+        remarks.append(because(Remark.PASSED_ALARM, count=passed))
+    return tuple(remarks)

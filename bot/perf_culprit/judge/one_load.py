@@ -215,11 +215,11 @@ def scale(
     factors = [scaling_factors(side, model=model, reference=loads.reference) for side in (loads.target, *loads.runs)]
     sides = (target, *runs)
     for side, factor, under in zip(sides, factors, (loads.target, *loads.runs), strict=True):
-        measured = np.isfinite(side)
-        loaded = measured & np.isfinite(under)
-        if loaded.sum() < FEWEST_LOADED * measured.sum():
+        is_finite = np.isfinite(side)
+        loaded = is_finite & np.isfinite(under)
+        if loaded.sum() < FEWEST_LOADED * is_finite.sum():
             return (target, runs), because(Remark.UNSCALED_TOO_FEW)
-        if (loaded & np.isnan(factor)).sum() > MOST_UNSCALABLE * measured.sum():
+        if (loaded & np.isnan(factor)).sum() > MOST_UNSCALABLE * is_finite.sum():
             return (target, runs), because(Remark.UNSCALED_NEAR_ZERO)
     details.update(load_slope=model.slope, load_intercept=model.intercept)
     scaled = [side * factor for side, factor in zip(sides, factors, strict=True)]

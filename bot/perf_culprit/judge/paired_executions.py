@@ -87,14 +87,14 @@ def executions_of(pair: MetricPair) -> Executions | None:
     sides: dict[int | None, set[bool]] = {}
     for is_target, number, _ in groups:
         sides.setdefault(number, set()).add(is_target)
-    kept = [entry for entry in groups if len(sides[entry[1]]) > 1]
-    if not kept:
+    repeated = [entry for entry in groups if len(sides[entry[1]]) > 1]
+    if not repeated:
         return None
-    kept.sort(key=lambda entry: entry[1] or 0)
+    repeated.sort(key=lambda entry: entry[1] or 0)
     return Executions(
-        samples=tuple(samples for _, _, samples in kept),
-        is_target=tuple(is_target for is_target, _, _ in kept),
-        round=tuple(number or 0 for _, number, _ in kept),
+        samples=tuple(samples for _, _, samples in repeated),
+        is_target=tuple(is_target for is_target, _, _ in repeated),
+        round=tuple(number or 0 for _, number, _ in repeated),
     )
 
 

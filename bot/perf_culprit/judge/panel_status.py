@@ -187,5 +187,5 @@ def standing(
         sign = panels[panel].series[row].metric.direction.worse_sign
         if (factor - 1.0) * sign > abs(worst):
             worst = factor - 1.0
-    judged = sum(bool(series.statistic) and not series.values_lacking for panel in panels for series in panel.series)
-    return ReleaseStanding(release=release.tag if release else None, judged=judged, worst=worst or None)
+    count = sum(bool(series.statistic) and not series.values_lacking for panel in panels for series in panel.series)
+    return ReleaseStanding(release=release.tag if release else None, judged=count, worst=worst or None)

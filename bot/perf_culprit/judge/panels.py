@@ -110,8 +110,8 @@ class PanelGrowth:
             named = row.stated - {"value"} or row.stated
             statistic = MEDIAN if not named else next(iter(named)) if len(named) == 1 else None
             numbers = values[_REDUCTIONS.get(statistic or "", 0), row.number]
-            measured = np.isfinite(numbers)
-            if not measured.any():
+            is_finite = np.isfinite(numbers)
+            if not is_finite.any():
                 continue
             listed = numbers.tolist()
             one = PanelSeries(
@@ -119,7 +119,7 @@ class PanelGrowth:
                 metric=row.metric,
                 statistic=statistic or "",
                 minimum_effect=minimum_effect(key),
-                values=tuple(listed if measured.all() else [v if math.isfinite(v) else None for v in listed]),
+                values=tuple(listed if is_finite.all() else [v if math.isfinite(v) else None for v in listed]),
             )
             series.append(_judged(one, row, numbers, labels, turns=turns) if statistic else one)
         return Panel(
@@ -144,20 +144,20 @@ def _reduced(benchmark: Benchmark) -> tuple[float, float, float]:
 def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], *, turns: int) -> PanelSeries:
     places = np.flatnonzero(np.isfinite(values))
     turn = crc32(f"{one.benchmark} {one.metric.name}".encode()) % turns
-    judged = max(len(places) - (len(places) + turn) % turns, 0)
+    judged_count = max(len(places) - (len(places) + turn) % turns, 0)
     earlier = row.earlier
-    if earlier is not None and (earlier.judged, earlier.minimum_effect) == (judged, one.minimum_effect):
+    if earlier is not None and (earlier.judged, earlier.minimum_effect) == (judged_count, one.minimum_effect):
         same = np.flatnonzero(np.isfinite(row.before))
-        if np.array_equal(row.before[same[:judged]], values[places[:judged]]):
+        if np.array_equal(row.before[same[:judged_count]], values[places[:judged_count]]):
             # The same values may now belong to other runs.
             changes = tuple(
                 replace(change, index=int(places[np.searchsorted(same, change.index)])) for change in earlier.changes
             )
-            return replace(one, changes=changes, judged=judged, values_lacking=earlier.values_lacking)
-    end = places[judged - 1] + 1 if judged else 0
+            return replace(one, changes=changes, judged=judged_count, values_lacking=earlier.values_lacking)
+    end = places[judged_count - 1] + 1 if judged_count else 0
     series = Series(name="", values=tuple(values[:end].tolist()), minimum_effect=one.minimum_effect)
     again = judge_one(series, labels)
-    return replace(one, changes=again.changes, judged=judged, values_lacking=again.values_lacking)
+    return replace(one, changes=again.changes, judged=judged_count, values_lacking=again.values_lacking)
 
 
 def environment_of(run: Run) -> dict[str, str]:

@@ -87,9 +87,9 @@ def judge(
     if counters.tables:
         of_tables = detector_of(counter_detector)
         of_counters = of_tables.detect_counters(counters.tables, options)
-        judged = counter_findings(counters.tables, of_counters, settings)
-        findings = [*findings, *judged, *load_findings(counters.tables)]
-        notes += [*_published_notes(counter_detector, settings), *counters.notes, *chance_notes(judged)]
+        of_limits = counter_findings(counters.tables, of_counters, settings)
+        findings = [*findings, *of_limits, *load_findings(counters.tables)]
+        notes += [*_published_notes(counter_detector, settings), *counters.notes, *chance_notes(of_limits)]
         notes += load_notes(counters.tables)
         notes += of_tables.remarks(counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
@@ -185,8 +185,8 @@ def _set_aside(finding: Finding, accepted: Sequence[Acceptance], settings: Polic
 
 
 def _baseline_notes(baseline: Baseline, findings: Sequence[Finding]) -> list[Reason]:
-    measured = any(finding.test != EXACT and not finding.is_by_sample for finding in findings)
-    if measured and baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
+    has_samples = any(finding.test != EXACT and not finding.is_by_sample for finding in findings)
+    if has_samples and baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
         return [because(Remark.LONE_BASELINE)]
     return []
 

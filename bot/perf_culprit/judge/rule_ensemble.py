@@ -89,21 +89,21 @@ def _with_levels(
 
     A counter is inconclusive if, after accounting for an unusual load, it differs no more than such runs do.
     """
-    judged = [counter for counter, entry in enumerate(evidence) if entry.score is not None]
-    medians = [_medians(made, counter) for counter in judged]
-    rests = [without_load(entry, loads[counter]) for entry, counter in zip(medians, judged, strict=True)]
-    metrics = [evidence[counter].metric for counter in judged]
+    counters = [counter for counter, entry in enumerate(evidence) if entry.score is not None]
+    medians = [_medians(made, counter) for counter in counters]
+    rests = [without_load(entry, loads[counter]) for entry, counter in zip(medians, counters, strict=True)]
+    metrics = [evidence[counter].metric for counter in counters]
     completed = list(evidence)
     unsettled = {key for pair in made.tables for key in pair.unsettled}
     chances, unexplained = (
         in_families(
             list(zip(entries, metrics, strict=True)),
             partial(level_chances, tiers=tiers),
-            alone=(evidence[counter].key in unsettled for counter in judged),
+            alone=(evidence[counter].key in unsettled for counter in counters),
         )
         for entries in (medians, rests)
     )
-    for counter, chance, rest in zip(judged, chances, unexplained, strict=True):
+    for counter, chance, rest in zip(counters, chances, unexplained, strict=True):
         entry = evidence[counter]
         reason = entry.evidence_reason
         # After an unusual load is accounted for, the rest is no change if runs differ as much more often.
@@ -234,10 +234,10 @@ def _remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reas
 
 def side(runs: Sequence[Floats]) -> Side | None:
     """Summarize the intervals' medians over runs; None without any value."""
-    measured = [kept for values in runs if len(kept := values[np.isfinite(values)])]
-    if not measured:
+    present_by_run = [present for values in runs if len(present := values[np.isfinite(values)])]
+    if not present_by_run:
         return None
-    values = np.concatenate(measured)
+    values = np.concatenate(present_by_run)
     with np.errstate(over="ignore", invalid="ignore"):
         mean, deviation = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None
     usable = deviation is not None and np.isfinite(deviation)
@@ -248,7 +248,7 @@ def side(runs: Sequence[Floats]) -> Side | None:
         median=median,
         standard_deviation=deviation if usable else None,
         count=len(values),
-        runs=len(measured),
+        runs=len(present_by_run),
     )
 
 

@@ -104,20 +104,20 @@ class _Group:
     @classmethod
     def of(cls, scale: LevelScale, runs: Sequence[Floats], target: Floats) -> "_Group":
         own, others = to_levels(target, scale), [to_levels(run, scale) for run in runs]
-        merged, kept = _duplicates(np.vstack([*others, own]), scale.sizes)
-        items = Items(scale.sizes[kept])
-        levels = tuple(entry[:, kept] for entry in others)
+        merged, columns = _duplicates(np.vstack([*others, own]), scale.sizes)
+        items = Items(scale.sizes[columns])
+        levels = tuple(entry[:, columns] for entry in others)
         return cls(
             scale=scale,
             items=items,
             levels=levels,
             bits=tuple(HeldBits.of(entry, items) for entry in levels),
-            values=tuple(run[:, kept] for run in runs),
-            target=own[:, kept],
-            target_values=target[:, kept],
-            target_bits=HeldBits.of(own[:, kept], items),
+            values=tuple(run[:, columns] for run in runs),
+            target=own[:, columns],
+            target_values=target[:, columns],
+            target_bits=HeldBits.of(own[:, columns], items),
             merged=merged,
-            kept=kept,
+            kept=columns,
         )
 
     def model(self, own: LevelTable, options: RuleOptions) -> RuleModel:
@@ -147,13 +147,13 @@ class _Group:
         )
         wrong = np.zeros((len(self.kept), self.target_bits.held.shape[1]), dtype=np.uint64)
         np.bitwise_or.at(wrong, of_counter[strongest], mismatches(violated.rules, self.target_bits, self.items))
-        measured = (own != ABSENT).any(axis=0) & (self.target != ABSENT).any(axis=0)
+        has_level = (own != ABSENT).any(axis=0) & (self.target != ABSENT).any(axis=0)
         ruled, flagged = (np.isin(np.arange(len(self.kept)), which) for which in (of_counter, of_counter[strongest]))
         return RuleModel(
             scale=self.scale,
             items=self.items,
             violated=violated,
-            measured=measured[self.merged],
+            measured=has_level[self.merged],
             ruled=ruled[self.merged],
             flagged=flagged[self.merged],
             beyond=beyond[self.merged],
@@ -190,13 +190,13 @@ class _Group:
         """
         peers = np.array([apply_rules(rules, bits, self.items).confidence for bits in self.bits])
         broken: Booleans = confidence_change(rules.confidence, peers) > options.confidence_change
-        kept: Booleans = ~np.any(broken, axis=0)
+        holds: Booleans = ~np.any(broken, axis=0)
         if len(self.bits) == 1:
             # The best of many premises looks better than it is, and no other run shows by how much.
             counts = len(self.levels[0]) * rules.support / rules.confidence
             alpha = options.mining.alpha / max(self.items.total, 1)
             return rules, lowest_plausible_share(rules.confidence, counts, alpha=alpha)
-        return rules.take(kept), np.fmin.reduce(peers, axis=0)[kept]
+        return rules.take(holds), np.fmin.reduce(peers, axis=0)[holds]
 
     def _accuse(self, rules: Rules, broken: Integers, satisfied: Integers, moved: Booleans) -> Booleans:
         """Whether each broken rule is evidence against its consequent: no premise of it is blamed earlier."""
@@ -217,9 +217,9 @@ class _Group:
             alpha = max(alpha, ALPHA_OF_TWO_RUNS)
         beyond = np.zeros(len(rules), dtype=bool)
         for part in row_blocks(len(rules), cells=len(self.target_values)):
-            taken = rules.take(np.arange(part.start, part.stop))
-            moments = [self._moments(taken, *run) for run in zip(self.bits, self.values, strict=True)]
-            mean, deviation = self._moments(taken, self.target_bits, self.target_values)
+            rules_of_part = rules.take(np.arange(part.start, part.stop))
+            moments = [self._moments(rules_of_part, *run) for run in zip(self.bits, self.values, strict=True)]
+            mean, deviation = self._moments(rules_of_part, self.target_bits, self.target_values)
             low, high = prediction_limits(np.array([run[0] for run in moments]), alpha=alpha / 2)
             # Only more spread is a change for the worse, so the whole probability is on this side.
             _, most = prediction_limits(np.array([run[1] for run in moments]), alpha=alpha)
@@ -243,12 +243,12 @@ def _beyond_chance(outcome: RuleCounts, expected: Floats, alpha: Floats) -> Bool
 
 def _duplicates(levels: LevelTable, sizes: Integers) -> tuple[Integers, Integers]:
     numbers: dict[tuple[int, bytes], int] = {}
-    kept: list[int] = []
+    columns: list[int] = []
     merged = np.empty(levels.shape[1], dtype=np.intp)
     for index, column in enumerate(np.ascontiguousarray(levels.T)):
         key = (int(sizes[index]), column.tobytes())
         if key not in numbers:
-            numbers[key] = len(kept)
-            kept.append(index)
+            numbers[key] = len(columns)
+            columns.append(index)
         merged[index] = numbers[key]
-    return merged, np.array(kept, dtype=np.intp)
+    return merged, np.array(columns, dtype=np.intp)

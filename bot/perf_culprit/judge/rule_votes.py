@@ -33,21 +33,21 @@ def combine(models: Sequence[RuleModel], weights: Floats, options: RuleOptions, 
     The score is at most that of the `decisive` models alone. A counter that is normal for the target's own environment
     has not changed, whatever runs of other environments show.
     """
-    measured = np.array([model.measured for model in models])
-    flagged = np.array([model.flagged for model in models]) & measured
-    counts = measured.sum(axis=0)
+    is_measured = np.array([model.measured for model in models])
+    flagged = np.array([model.flagged for model in models]) & is_measured
+    counts = is_measured.sum(axis=0)
     if options.ensemble == "bagging":
         thresholds = np.array([bagging_threshold(count) for count in range(len(models) + 1)])[counts]
     else:
         thresholds = np.full(len(counts), 0.5)  # of the weights [F11, 6.1.4.2]
-    score = votes(flagged, weights, measured)
+    score = votes(flagged, weights, is_measured)
     if decisive:
         chosen = list(decisive)
-        score = np.fmin(score, votes(flagged[chosen], normalised(weights[chosen]), measured[chosen]))
+        score = np.fmin(score, votes(flagged[chosen], normalised(weights[chosen]), is_measured[chosen]))
     return Combined(
         score=score,
         threshold=thresholds,
-        able=votes(np.array([model.ruled for model in models]), weights, measured),
+        able=votes(np.array([model.ruled for model in models]), weights, is_measured),
         models=counts,
         flagged=flagged.sum(axis=0),
     )

@@ -96,8 +96,8 @@ def level_chances(entries: Sequence[tuple[RunMedians, Metric]], *, tiers: Tiers)
         sampling_variance=(np.sqrt(allowance) / size[:, None]) ** 2,
         kind=np.array([depends_on_machine(metric.unit) for metric in metrics], dtype=np.intp),
     )
-    judged = judge_units(table, least_change=0.0, tiers=tiers)
-    return [LevelChance(*one) for one in zip(judged.p_value.tolist(), judged.rate.tolist(), strict=True)]
+    judgement = judge_units(table, least_change=0.0, tiers=tiers)
+    return [LevelChance(*one) for one in zip(judgement.p_value.tolist(), judgement.rate.tolist(), strict=True)]
 
 
 def _locations(values: Floats, size: Floats) -> Floats:

@@ -30,11 +30,11 @@ def metric_series(
     runs: Sequence[Run], *, minimum_effect: "Callable[[MetricKey], float]", pattern: str = "*"
 ) -> tuple[Series, ...]:
     """Return one series per metric of the benchmarks that match the shell pattern, in the unit of its newest run."""
-    measured: dict[MetricKey, dict[int, Benchmark]] = {}
+    by_key: dict[MetricKey, dict[int, Benchmark]] = {}
     for index, run in enumerate(runs):
         for benchmark in run.benchmarks:
-            measured.setdefault(benchmark.key, {})[index] = benchmark
-    metrics = {key: entries for key, entries in measured.items() if fnmatchcase(key.benchmark, pattern)}
+            by_key.setdefault(benchmark.key, {})[index] = benchmark
+    metrics = {key: entries for key, entries in by_key.items() if fnmatchcase(key.benchmark, pattern)}
     several = len({key.metric for key in metrics}) > 1
     return tuple(
         _series(

@@ -13,14 +13,14 @@ from perf_culprit.stats.steps import FEWEST_VALUES, FIRST_JUDGED, detectable_ste
 
 def judge_series(table: SeriesTable, *, online: bool) -> tuple[SeriesChanges, ...]:
     """Return one result per series, in order. Raise an error if every series has too few values."""
-    judged = tuple(judge_one(series, table.labels, online=online) for series in table.series)
-    if all(entry.values_lacking for entry in judged):
+    all_changes = tuple(judge_one(series, table.labels, online=online) for series in table.series)
+    if all(entry.values_lacking for entry in all_changes):
         raise DataError(
-            "; ".join(dict.fromkeys(map(_lack, judged[:3]))),
+            "; ".join(dict.fromkeys(map(_lack, all_changes[:3]))),
             place=table.place,
             next_step=f"give {FEWEST_VALUES} rows or more, oldest first, or compare two runs with many samples each",
         )
-    return tuple(map(_with_power, judged))
+    return tuple(map(_with_power, all_changes))
 
 
 def judge_one(series: Series, labels: Sequence[str], *, online: bool = False) -> SeriesChanges:

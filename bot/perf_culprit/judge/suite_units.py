@@ -69,8 +69,8 @@ class SuiteUnits:
     def _center(self, values: Floats) -> Floats:
         present = ~np.isnan(values)
         logs = np.log(values, out=np.zeros_like(values), where=present & self.is_logarithmic[:, None] & (values > 0))
-        shown = np.where(self.is_logarithmic[:, None], logs, np.where(present, values, 0.0))
-        means = np.where(present, shown, 0.0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+        in_logs = np.where(self.is_logarithmic[:, None], logs, np.where(present, values, 0.0))
+        means = np.where(present, in_logs, 0.0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
         is_zero = (np.where(present, values, np.inf).min(axis=1) == 0) & self.is_logarithmic
         return np.where(is_zero, 0.0, np.where(self.is_logarithmic, np.exp(means), means))
 
@@ -130,9 +130,9 @@ def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]])
         return [list(own) for own in units], 0
     places = {unit.place for own in units for unit in own}
     lost = _rounds(places) - _rounds(places - copies)
-    told = [[unit for unit in own if unit.place not in copies and unit.place[0] not in lost] for own in units]
-    have_both = all(len({unit.place[1] for unit in own}) > 1 for own in told)
-    return (told, len(copies)) if have_both else ([list(own) for own in units], 0)
+    independent = [[unit for unit in own if unit.place not in copies and unit.place[0] not in lost] for own in units]
+    have_both = all(len({unit.place[1] for unit in own}) > 1 for own in independent)
+    return (independent, len(copies)) if have_both else ([list(own) for own in units], 0)
 
 
 def _rounds(places: set[UnitPlace]) -> set[int]:

@@ -74,7 +74,7 @@ def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0)
     Later runs see the regressions judged here, as with the bot itself; runs before `first` keep the stored ones. A run
     without a baseline is no trial.
     """
-    earlier, judged = list(runs[:first]), []
+    earlier, trials = list(runs[:first]), []
     for index in range(first, len(runs)):
         target = replace(runs[index], regressions=())
         baseline = choose(earlier, target)
@@ -88,10 +88,10 @@ def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0)
                 if not run.environment.differences(target.environment, HARDWARE_COMPONENTS)
             ]
             trial = RunTrial(baseline=baseline, target=target, following=tuple(following[:LASTS]))
-            judged.append(JudgedTrial(trial=trial, findings=findings))
+            trials.append(JudgedTrial(trial=trial, findings=findings))
         else:
             earlier.append(target)
-    return judged
+    return trials
 
 
 def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -> list[RunTrial]:
@@ -149,14 +149,15 @@ class Alarms:
         return tuple(entry for entry in self.wrong if entry.verdict in verdicts)
 
 
-def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
+def alarms_of(trial_findings: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
     """Classify alarms: one lasts if the following runs, against the same baseline, move the metric the same way."""
-    called = [entry for entry in judged.findings if entry.verdict in CALLED_VERDICTS]
-    answered = sum(entry.verdict is not Verdict.UNTESTED for entry in judged.findings)
+    called = [entry for entry in trial_findings.findings if entry.verdict in CALLED_VERDICTS]
+    answered = sum(entry.verdict is not Verdict.UNTESTED for entry in trial_findings.findings)
     if surely_unchanged or not called:
         return Alarms(wrong=tuple(called), judged=answered)
     later = [
-        {entry.key: _direction(entry) for entry in judge(judged.trial.baseline, run)} for run in judged.trial.following
+        {entry.key: _direction(entry) for entry in judge(trial_findings.trial.baseline, run)}
+        for run in trial_findings.trial.following
     ]
     ways = {entry.key: [of[entry.key] for of in later if entry.key in of] for entry in called}
     unknown = [entry for entry in called if not ways[entry.key]]
@@ -188,11 +189,11 @@ def rate(count: int, trials: int) -> Rate:
 
 
 # Injected changes: one quiet metric is changed at a time, so that the others show what is normal.
-def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
+def planted_power(trials: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
     """Return the shares of `draws` in which a metric, worse by each of PLANTED, is proven so or at least suspected."""
     quiet = [
         (entry.trial, finding.key)
-        for entry in judged
+        for entry in trials
         for finding in entry.findings
         if finding.verdict in QUIET_VERDICTS
     ]

@@ -61,11 +61,11 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     for index, (pair, units) in enumerate(zip(pairs, of_pairs, strict=True)):
         if len({unit.place[1] for unit in units}) < 2:
             evidence[index] = untested(pair.key, pair.metric, pair.obstacle or _without_units(options))
-    kept = [index for index in range(len(pairs)) if index not in evidence]
-    if not kept:
+    places = [index for index in range(len(pairs)) if index not in evidence]
+    if not places:
         return Assessed([evidence[index] for index in range(len(pairs))])
-    chosen = [pairs[index] for index in kept]
-    of_chosen, copies = without_copies(chosen, [of_pairs[index] for index in kept])
+    chosen = [pairs[index] for index in places]
+    of_chosen, copies = without_copies(chosen, [of_pairs[index] for index in places])
     suite = suite_units(chosen, of_chosen)
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
     effects = np.maximum(effects, least_told(chosen, suite))
@@ -76,7 +76,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     )
     described = _excused(describe(chosen, suite, options), judgement, suite.table, is_control)
     rows = _Rows.of(suite, judgement, options, effects)
-    for row, index in enumerate(kept):
+    for row, index in enumerate(places):
         evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
     notes = [*freed, *([because(Remark.SAME_CONTENT, count=copies)] if copies else [])]
     notes += [because(Remark.REDUCED, reduction=one) for one in sorted(set(suite.reduction) - {MEDIAN})]
@@ -164,7 +164,7 @@ class _Rows:
 
     @classmethod
     def of(cls, suite: SuiteUnits, judgement: UnitJudgement, options: DetectorOptions, effects: Floats) -> "_Rows":
-        def shown(logs: Floats) -> list[float]:
+        def ratios(logs: Floats) -> list[float]:
             with np.errstate(over="ignore"):
                 return np.where(suite.is_logarithmic, np.expm1(logs), logs).tolist()  # type: ignore[no-any-return]
 
@@ -173,10 +173,10 @@ class _Rows:
         constant = (moments.squares == 0).reshape(-1, 2).all(axis=1)
         rounds = int(suite.table.block.max()) + 1 if suite.table.is_in_rounds else None
         return cls(
-            change=shown(judgement.change),
-            low=shown(judgement.low),
-            high=shown(judgement.high),
-            visible=(shown(judgement.visible_change), shown(-judgement.visible_change)),
+            change=ratios(judgement.change),
+            low=ratios(judgement.low),
+            high=ratios(judgement.high),
+            visible=(ratios(judgement.visible_change), ratios(-judgement.visible_change)),
             rate=judgement.rate.tolist(),
             p_value=judgement.p_value.tolist(),
             baseline=baseline,

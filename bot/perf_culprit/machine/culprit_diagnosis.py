@@ -137,7 +137,7 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
 
 
 def _notable(service: ServiceComparison, marks: Mapping[str, int]) -> ServiceComparison:
-    kept = notable_nodes(service, marks)
-    places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(kept)}}
-    nodes = tuple(replace(service.nodes[i], parent=places[caller]) for i, caller in kept.items())
+    callers = notable_nodes(service, marks)
+    places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(callers)}}
+    nodes = tuple(replace(service.nodes[i], parent=places[caller]) for i, caller in callers.items())
     return replace(service, nodes=nodes, hidden_nodes=service.hidden_nodes + len(service.nodes) - len(nodes))

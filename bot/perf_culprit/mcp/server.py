@@ -165,9 +165,9 @@ def _answering(
     """Return expected errors as inert answers, too, because their text contains foreign names."""
 
     @wraps(tool)
-    async def answered(*given: _Arguments.args, **named: _Arguments.kwargs) -> CallToolResult:
+    async def answered(*positional: _Arguments.args, **named: _Arguments.kwargs) -> CallToolResult:
         try:
-            return await tool(*given, **named)
+            return await tool(*positional, **named)
         except BotError as error:
             return failure(str(error), exit_code=error.exit_code)
 

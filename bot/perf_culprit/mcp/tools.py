@@ -62,13 +62,13 @@ def answer(
 ) -> CallToolResult:
     """Return `document` within MOST_CHARACTERS, with as many items of its list `page` from `offset` on as fit."""
     items = document.get(page, []) if page else []
-    rest, shown, cut = _part({**document, page: []} if page else document, items[offset:])
-    after, left_out = offset + len(shown), [f"{cut:,} entries of lists inside"] if cut else []
+    rest, entries, cut = _part({**document, page: []} if page else document, items[offset:])
+    after, left_out = offset + len(entries), [f"{cut:,} entries of lists inside"] if cut else []
     if after < len(items):
         again = "call `report` with this file and" if files else "call again with"
         left_out.insert(0, f"{len(items) - after:,} more of {len(items):,} {page}: {again} `offset`")
     content = Answer(
-        untrusted={**rest, page: shown} if page else rest,
+        untrusted={**rest, page: entries} if page else rest,
         form=form and f"perf-culprit://schema/{form}",
         files=list(files),
         left_out=left_out,
@@ -89,17 +89,17 @@ def _part(
     """Return the rest of the document, as many items as fit, and how many entries of lists were cut."""
     rest, cut = _bounded(around, inside[0])
     room = MOST_CHARACTERS - _length(rest)
-    shown: list[Any] = []
+    parts: list[Any] = []
     for item in items:
         part, cut_there = _bounded(item, inside[0])
         room -= _length(part)
-        if shown and room < 0:
+        if parts and room < 0:
             break
-        shown.append(part)
+        parts.append(part)
         cut += cut_there
     # Fewer items are better than items without their content.
-    if room >= 0 or len(shown) > 1 or len(inside) == 1:
-        return rest, shown, cut
+    if room >= 0 or len(parts) > 1 or len(inside) == 1:
+        return rest, parts, cut
     return _part(around, items, inside[1:])
 
 
@@ -415,9 +415,9 @@ class Reading:
 async def judged(place: Workspace, call: Call, *options: str, files: Sequence[Path] = ()) -> CallToolResult:
     """Return the report of `compare`, kept in a file for `report` and `why`; the answer also names `files`."""
     document, data = await run_json("compare", "--verbose", *options, place=place, tell=teller(call))
-    kept = place.scratch / f"report-{len(list(place.scratch.iterdir()))}.json"
-    replace_file(kept, data)
-    return answer(document, page="findings", form="report-v2", files=[str(file) for file in (kept, *files)])
+    report_file = place.scratch / f"report-{len(list(place.scratch.iterdir()))}.json"
+    replace_file(report_file, data)
+    return answer(document, page="findings", form="report-v2", files=[str(file) for file in (report_file, *files)])
 
 
 def as_options(**options: str | float | None) -> list[str]:

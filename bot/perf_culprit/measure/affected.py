@@ -89,7 +89,7 @@ def reach(
     by_package = only == "benchmarks"
     changes = git.file_changes(repository, base, head)
     paths = sorted({path for change in changes for path in (change.path, change.old_path)})
-    kept = {change.path for change in changes if change.blob and change.old_blob and change.path == change.old_path}
+    edited = {change.path for change in changes if change.blob and change.old_blob and change.path == change.old_path}
     documents = [path for path in paths if _is_document(path)]
     others = [path for path in paths if path not in set(documents)]
     with ExitStack() as stack:
@@ -100,9 +100,9 @@ def reach(
                 _refuse_sources(documents, others)
             can_choose = by_package and AFFECTED.search(run) is not None
             parts = () if only == "documents" else _understood(files, run, build, others=others, can_choose=can_choose)
-            if not parts and (why := _named(files, documents, kept, f"{build or ''}\n{run}")):
+            if not parts and (why := _named(files, documents, edited, f"{build or ''}\n{run}")):
                 return MeasureChoice(why=why)
-            reached = {part: why for part in parts if (why := part.why(others, documents, kept))}
+            reached = {part: why for part in parts if (why := part.why(others, documents, edited))}
         except UnknownError as error:
             return MeasureChoice(why=str(error))
         except FORM_FAULTS as error:
@@ -173,14 +173,14 @@ def _understood(
     return parts
 
 
-def _named(files: ChangedFiles, documents: Sequence[str], kept: set[str], command: str) -> str | None:
+def _named(files: ChangedFiles, documents: Sequence[str], edited: set[str], command: str) -> str | None:
     """The file that may read a document. It can be any file, since nothing shows what the command starts."""
     paths = [path for path in files.blobs if not _is_document(path)]
     texts = ((path, _ABOUT.sub("", text) if _MANIFESTS.fullmatch(path) else text) for path, text in files.texts(paths))
     sources = [Source(path=path, text=text) for path, text in (("the command", command), *texts)]
     for path in documents:
         for source in sources:
-            if source.may_read(path, is_document=True, is_kept=path in kept):
+            if source.may_read(path, is_document=True, is_kept=path in edited):
                 return f"{source.path} may read {path}"
     return None
 
@@ -266,15 +266,15 @@ def _commands(text: str, *, is_build: bool = False) -> Iterator[ShellCommand]:
             if not re.fullmatch(r"[;&|]+", token):
                 words.append(token)
                 continue
-            given, words = _variables(words)
+            own_variables, words = _variables(words)
             if words[:1] == ["cd"]:
                 folder = join_path(folder, words[1])
                 if len(words[1:]) != 1 or folder.startswith((".", "/", "~", "-")):
                     raise UnknownError("the shell command is not understood")
             elif words:
-                yield ShellCommand(words=words, folder=folder, variables=variables | given, is_build=is_build)
+                yield ShellCommand(words=words, folder=folder, variables=variables | own_variables, is_build=is_build)
             else:
-                variables |= given
+                variables |= own_variables
             words = []
     except (ValueError, LookupError):
         raise UnknownError("the shell command is not understood") from None
@@ -294,13 +294,13 @@ def _without_output(tokens: Sequence[str]) -> Iterator[str]:
 
 def _variables(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """The variables set before a command, and its other words."""
-    given = dict[str, str]()
+    variables = dict[str, str]()
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
         if equals and re.fullmatch(r"\w+", name):
             if not (_PLAIN.fullmatch(word) or _PYTHON_PATH.fullmatch(word)):
                 raise UnknownError(f"nothing shows what {word} changes")
-            given[name] = value
+            variables[name] = value
         elif word not in _AROUND:
-            return given, list(words[at:])
-    return given, []
+            return variables, list(words[at:])
+    return variables, []

@@ -278,7 +278,7 @@ class MeasuredPackage:
     def name(self) -> str:
         return self.graph.argument(self.package, self.folder)
 
-    def why(self, others: Iterable[str], documents: Iterable[str], kept: Container[str]) -> str | None:
+    def why(self, others: Iterable[str], documents: Iterable[str], edited: Container[str]) -> str | None:
         """Why one of these changes may reach it. `kept` are the files that both commits have."""
         others = list(others)
         for path in others:
@@ -289,7 +289,7 @@ class MeasuredPackage:
         for path in (*documents, *others):
             is_document = path not in others
             for source in (*self._texts, *(self._building if not is_document else ())):
-                if source.may_read(path, is_document=is_document, is_kept=path in kept):
+                if source.may_read(path, is_document=is_document, is_kept=path in edited):
                     return f"{source.path} may read {path}"
             for source in self._walkers:
                 if source.may_list(path):

@@ -207,12 +207,12 @@ class Log:
 
     def write(self, data: bytes) -> None:
         self._end = (self._end + data)[-TAIL_BYTES:]
-        kept = data[: self._left]
-        if kept:
-            self._file.write(kept)
-        if kept and len(data) >= self._left:
+        part = data[: self._left]
+        if part:
+            self._file.write(part)
+        if part and len(data) >= self._left:
             self.remark(f"output cut after {MAXIMUM_SECTION_BYTES >> 20} MiB")
-        self._left -= len(kept)
+        self._left -= len(part)
 
     @property
     def tail(self) -> str:
@@ -232,8 +232,8 @@ def shown_output(data: bytes) -> str:
     lines = [line for line in map(str.strip, data.decode(errors="replace").splitlines()) if line]
     lines = [line for line in lines if not _POINTER.fullmatch(line)]
     errors = [line for line in lines if _ERROR.match(line)][-1:] or list(filter(_COMPILER_ERROR.match, lines))[:1]
-    shown = [line for line in lines[-TEXT_LIMITS.output_lines :] if line not in errors]
-    joined = " | ".join([*(error[: TEXT_LIMITS.output_characters // 2] for error in errors), *shown])
+    ordinary = [line for line in lines[-TEXT_LIMITS.output_lines :] if line not in errors]
+    joined = " | ".join([*(error[: TEXT_LIMITS.output_characters // 2] for error in errors), *ordinary])
     printable = "".join(character if character.isprintable() else " " for character in joined)
     inert = printable.replace("##[", "## [")
     start = inert[: TEXT_LIMITS.output_characters // 2] if len(inert) > TEXT_LIMITS.output_characters else ""

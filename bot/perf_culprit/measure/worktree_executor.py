@@ -36,10 +36,10 @@ def balanced_round(sides: Sequence[_T], *, seed: int, number: int) -> Iterator[t
 
     So neither a drift nor the place of the stack prefers a side, and nothing that the sides do can follow the order.
     """
-    drawn = random.Random(f"{seed} {number}")  # noqa: S311 - an order, no secret
-    order = drawn.sample(sides, len(sides))
+    generator = random.Random(f"{seed} {number}")  # noqa: S311 - an order, no secret
+    order = generator.sample(sides, len(sides))
     for half in (order, order[::-1]):
-        length = drawn.randrange(LONGEST_FILLER)
+        length = generator.randrange(LONGEST_FILLER)
         yield from ((side, length) for side in half)
 
 

@@ -45,12 +45,12 @@ def notable_nodes(service: ServiceComparison, marks: Mapping[str, int]) -> dict[
         sides = (node.baseline, node.target)
         return order, -mark, -max((side.elapsed for side in sides if side is not None), default=0.0)
 
-    kept: set[int] = set()
+    places: set[int] = set()
     for i in sorted((i for i in range(len(nodes)) if rank(i)[0] < 4), key=lambda i: (*rank(i), i)):
-        way = [*takewhile(lambda place: place not in kept, (i, *_callers(service, i)))][:WAY]
-        if len(kept) + len(way) <= MOST_NODES:
-            kept.update(way)
-    return {i: next((place for place in _callers(service, i) if place in kept), None) for i in sorted(kept)}
+        way = [*takewhile(lambda place: place not in places, (i, *_callers(service, i)))][:WAY]
+        if len(places) + len(way) <= MOST_NODES:
+            places.update(way)
+    return {i: next((place for place in _callers(service, i) if place in places), None) for i in sorted(places)}
 
 
 def _callers(service: ServiceComparison, i: int) -> Iterator[int]:

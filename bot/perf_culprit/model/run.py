@@ -176,15 +176,15 @@ class Environment:
     @property
     def bounded(self) -> "Environment":
         """The components that a file may hold: the machine, then packages, up to the limits of number and size."""
-        kept: dict[str, str] = {}
+        components: dict[str, str] = {}
         room = MOST_CHARACTERS
         for name, value in sorted(self.components.items(), key=lambda item: is_package(item[0])):
             room -= len(name) + min(len(value), LONGEST_VALUE)
-            if room < 0 or len(kept) == MOST_COMPONENTS:
+            if room < 0 or len(components) == MOST_COMPONENTS:
                 break
             if len(name) <= LONGEST_NAME:
-                kept[name] = value[:LONGEST_VALUE]
-        return Environment(components=kept)
+                components[name] = value[:LONGEST_VALUE]
+        return Environment(components=components)
 
     def merged(self, other: "Environment") -> "Environment":
         """These components, completed with `other`'s."""

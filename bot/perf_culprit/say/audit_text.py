@@ -74,11 +74,11 @@ def _needed(foresight: Foresight) -> str:
 def _sources(foresight: Foresight, executions: float, samples: float) -> str:
     of_executions, of_samples = format_deviation(executions), format_deviation(samples)
     noise = f"standard deviations: executions {of_executions}, samples of one execution {of_samples}"
-    taken = count_of(foresight.per_execution, "sample")
+    samples_text = count_of(foresight.per_execution, "sample")
     enough = enough_samples(samples, of=executions)
     if enough is not None and enough <= foresight.per_execution:
-        return f"{noise}; {taken} per execution are enough, more rounds help"
-    return f"{noise}; {taken} per execution are few, {'more' if enough is None else f'up to {enough:,}'} help"
+        return f"{noise}; {samples_text} per execution are enough, more rounds help"
+    return f"{noise}; {samples_text} per execution are few, {'more' if enough is None else f'up to {enough:,}'} help"
 
 
 _FORMAT = "perf-culprit-audit"
@@ -199,8 +199,8 @@ def _sweep(audit: Audit) -> Table:
         rows.setdefault(point.threshold, []).append(f"{precision}/{percent(point.recall)}")
     head = ("violation-threshold", *(percent(effect, signed=True) for effect in effects))
     title = "Control charts by threshold: precision/recall where a tenth of the counters is larger"
-    shown = [("not set" if one is None else percent(one), *shares) for one, shares in rows.items()]
-    return _table(title, head, shown, right=range(1, len(head)))
+    cells = [("not set" if one is None else percent(one), *shares) for one, shares in rows.items()]
+    return _table(title, head, cells, right=range(1, len(head)))
 
 
 _LABELLED: Final = ("detector", "threshold", "precision", "recall", "F")

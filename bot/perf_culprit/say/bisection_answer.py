@@ -142,11 +142,11 @@ def bisection_nodes(report: BisectionReport) -> Iterator[DocumentNode]:
         yield paragraph(words("Which package it is: {}", Name(command, TEXT_LIMITS.command_characters)))
     yield from _reason(report)
     if one is None and outcome.culprits:
-        told = [
+        items = [
             Toned(join_texts("; ", [_named(report, each), *_about(report, each)]), _own_tone(each))
             for each in outcome.culprits
         ]
-        yield Bullets(items=told, total=len(told))
+        yield Bullets(items=items, total=len(items))
     if report.diagnosis is not None:
         yield from culprit_nodes(report.diagnosis, repository_url=report.repository_url)
     yield from _candidates(report)
@@ -242,16 +242,19 @@ def _code(code: ExecutedCode) -> Text:
 
 def _candidates(report: BisectionReport) -> Iterator[Table]:
     url, suspects = report.repository_url, report.outcome.suspects
-    skipped, measured = any(suspect.skipped for suspect in suspects), {commit.commit for commit in report.measured}
+    skipped, measured_commits = (
+        any(suspect.skipped for suspect in suspects),
+        {commit.commit for commit in report.measured},
+    )
 
     def what_happened(suspect: Suspect) -> str:
-        return "does not run" if suspect.skipped else "yes" if suspect.commit in measured else "not tried"
+        return "does not run" if suspect.skipped else "yes" if suspect.commit in measured_commits else "not tried"
 
     def suspect(entry: Suspect) -> tuple[Text, ...]:
         subject = report.subjects.get(entry.commit)
-        told = Name(subject, TEXT_LIMITS.suspect_characters) if subject else Safe("")
+        subject_text = Name(subject, TEXT_LIMITS.suspect_characters) if subject else Safe("")
         was = (Safe(what_happened(entry)),) if skipped else ()
-        return (CommitLink(entry.commit, url), Safe(percent(entry.posterior)), *was, told)
+        return (CommitLink(entry.commit, url), Safe(percent(entry.posterior)), *was, subject_text)
 
     def part(entry: DecayPart) -> tuple[Text, ...]:
         change, share = Safe(percent(entry.relative_change, signed=True)), Safe(percent(entry.share))
@@ -271,11 +274,11 @@ def _plot(report: BisectionReport) -> Iterator[Text]:
         yield Toned(Safe(line), named[entry.commit]) if entry.commit in named else Safe(line)
 
 
-def plot_commits(measured: Sequence[MeasuredCommit], *, width: int = _PLOT_WIDTH) -> list[str]:
+def plot_commits(commits_with_values: Sequence[MeasuredCommit], *, width: int = _PLOT_WIDTH) -> list[str]:
     """Draw a line per commit: a dot for its mean, its interval, and an axis at the good level. No foreign text."""
-    shown = _cut(measured)
+    commits = _cut(commits_with_values)
     ends = [0.0]
-    for entry in shown:
+    for entry in commits:
         interval = entry.confidence_interval
         ends += [] if entry.shown is None else [entry.shown]
         # Cut a wide interval at the edge, so that it does not squeeze the others.
@@ -287,7 +290,7 @@ def plot_commits(measured: Sequence[MeasuredCommit], *, width: int = _PLOT_WIDTH
         return round(min(max((value - low) / span, 0.0), 1.0) * (width - 1))
 
     lines = []
-    for entry in shown:
+    for entry in commits:
         cells = [" "] * width
         if entry.confidence_interval is not None:
             first, last = column(entry.confidence_interval.low), column(entry.confidence_interval.high)

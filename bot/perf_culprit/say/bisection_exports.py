@@ -29,11 +29,11 @@ def bisection_svg(report: BisectionReport) -> str:
     parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{what} in %, {name}</text>')
     named = {culprit.commit for culprit in report.outcome.culprits}
     for x, entry in marks.items():
-        drawn = _mark([place(point) for point in _heights(x, entry)], entry, is_named=entry.commit in named)
+        shapes = _mark([place(point) for point in _heights(x, entry)], entry, is_named=entry.commit in named)
         change, subject = percent(entry.shown or 0.0, signed=entry.failed is None), report.subjects.get(entry.commit)
         words = f"{_short(entry.commit)}: {change}, {counts_of(entry)}"
         title = words if subject is None else f"{words}: {clean(subject)}"
-        parts += _linked([f"<title>{escape(title)}</title>", *drawn], entry.commit, report.repository_url)
+        parts += _linked([f"<title>{escape(title)}</title>", *shapes], entry.commit, report.repository_url)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

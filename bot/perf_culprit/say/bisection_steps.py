@@ -214,7 +214,7 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[DocumentN
         so_far = sized(progress.relative_change, progress.confidence_interval)
         yield paragraph(Safe(f"Bad against good so far: {so_far}."))
     if progress.suspects:
-        shown: list[Text] = [
+        texts: list[Text] = [
             words(
                 "{} at {}{}",
                 CommitLink(suspect.commit, repository_url),
@@ -225,8 +225,8 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[DocumentN
         ]
         others = 1 - sum(suspect.posterior for suspect in progress.suspects)
         if others >= LEAST_SHOWN:
-            shown.append(Safe(f"all others together at {percent(others)}"))
-        yield paragraph(words("Suspects: {}", join_texts("; ", shown)))
+            texts.append(Safe(f"all others together at {percent(others)}"))
+        yield paragraph(words("Suspects: {}", join_texts("; ", texts)))
     dispatch = bisection.open_dispatch
     if dispatch is not None:
         size = Safe(f"{count_of(len(dispatch.jobs), 'job')} with {count_of(len(dispatch.rounds), 'round')}")

@@ -195,9 +195,9 @@ def fails_in(rates: Rates, before: str, since: str) -> str:
 def _failing(report: BisectionReport) -> str:
     """State which suspects do not run: a row of them by the commits around it, and by how many were tried."""
     suspects, commits = report.outcome.suspects, report.commit_range.commits
-    measured = {commit.commit for commit in report.measured}
+    measured_commits = {commit.commit for commit in report.measured}
     failed = [suspect.commit for suspect in suspects if suspect.skipped is not None]
-    untried = sum(suspect.commit not in measured for suspect in suspects)
+    untried = sum(suspect.commit not in measured_commits for suspect in suspects)
     names = {suspect.commit for suspect in suspects}
     places = [place for place, commit in enumerate(commits) if commit in names]
     first, last = min(places, default=0), max(places, default=0)

@@ -126,12 +126,12 @@ def amounts(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, o
     sides = [None if side is None else (side.self_time if own else side.elapsed) for side in (before, after)]
     present = tuple(max(0.0, side) for side in sides if side is not None)
     if unit == "share":
-        shown = iter([percent(side) for side in present])
+        texts = iter([percent(side) for side in present])
     else:
-        shown = iter(
+        texts = iter(
             amount_text(quantity) if quantity.is_own else quantity.number for quantity in quantities(present, unit)
         )
-    first, second = (next(shown) if side is not None else "\N{EN DASH}" for side in sides)
+    first, second = (next(texts) if side is not None else "\N{EN DASH}" for side in sides)
     return first, second
 
 

@@ -146,7 +146,7 @@ class _Moved:
 
 def _moved(comparison: TreeComparison) -> list[_Moved]:
     """Return the methods whose own time differs, without the suspects, the largest difference first."""
-    shown = {suspect.method for suspect in shown_suspects(comparison)}
+    suspect_methods = {suspect.method for suspect in shown_suspects(comparison)}
     rows = []
     for service in comparison.services:
         whole = 1.0 if service.unit == "share" else max(service.baseline_total, service.target_total)
@@ -158,7 +158,7 @@ def _moved(comparison: TreeComparison) -> list[_Moved]:
         rows += [
             _Moved(method=method, unit=service.unit, before=before, after=after, share=(after - before) / whole)
             for method, (before, after) in times.items()
-            if before != after and whole > 0 and method not in shown
+            if before != after and whole > 0 and method not in suspect_methods
         ]
     return sorted(rows, key=lambda row: (-abs(row.share), row.method))
 
@@ -251,13 +251,13 @@ def _impact(comparison: TreeComparison, *, title: str | None = None) -> Table:
 
 
 def _path(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
-    def shown(name: str) -> Text:
+    def linked(name: str) -> Text:
         changed = name in comparison.touched_methods
         return words("{}, changed", Name(name, 60)) if changed else Name(name, 60)
 
     names = suspect.path[-PATH_NAMES:]
     cut = Safe("… → " if len(names) < len(suspect.path) else "")
-    return words("Call path: {}{}", cut, join_texts(" → ", map(shown, names)))
+    return words("Call path: {}{}", cut, join_texts(" → ", map(linked, names)))
 
 
 def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
@@ -362,8 +362,8 @@ def _picture(comparison: TreeComparison) -> Iterator[Picture]:
     service = pictured(comparison, next(iter(shown_suspects(comparison)), None))
     if service is not None:
         title = words("Slower paths of {}", Name(service.service, 60))
-        drawn = call_tree_picture(comparison, service)
-        yield Picture(title=title, markdown=drawn, html=partial(tree_and_flame, comparison, service))
+        picture = call_tree_picture(comparison, service)
+        yield Picture(title=title, markdown=picture, html=partial(tree_and_flame, comparison, service))
 
 
 def _found(comparison: TreeComparison, suspects: Sequence[ComparedSuspect]) -> str:

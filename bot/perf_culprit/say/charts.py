@@ -106,7 +106,7 @@ def labelled_plot(values: Sequence[float], steps: Sequence[tuple[int, float, flo
     """Draw a plot with its largest and smallest values next to it."""
     rows = plot_series(values, steps, width=_PLOT_WIDTH, height=PLOT_HEIGHT)
     finite = [value for value in values if math.isfinite(value)]
-    ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), unit)]
+    ends = [amount_text(quantity) for quantity in quantities((max(finite), min(finite)), unit)]
     labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
     wide = max(map(len, ends))
     return [f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True)]
@@ -173,13 +173,13 @@ _USUAL: Final = Room()
 _WIDE: Final = Room(width=760, height=420, right=200, names=12)
 
 
-def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: Mapping[str, Points]) -> str:
-    """Draw a chart. `measured` are marks in the colour of the line with the same name."""
-    parts, place = frame(title, x_name, [point for each in (*lines.values(), *measured.values()) for point in each])
-    for index, name in enumerate(dict.fromkeys((*lines, *measured))):
+def line_chart(title: str, x_name: str, lines: Mapping[str, Points], points: Mapping[str, Points]) -> str:
+    """Draw a chart. `points` are marks in the colour of the line with the same name."""
+    parts, place = frame(title, x_name, [point for each in (*lines.values(), *points.values()) for point in each])
+    for index, name in enumerate(dict.fromkeys((*lines, *points))):
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
         parts += _line([place(point) for point in lines.get(name, ())], colour, dash)
-        parts += _rings([place(point) for point in measured.get(name, ())], colour)
+        parts += _rings([place(point) for point in points.get(name, ())], colour)
         if name:
             x = LEFT + index * (_USUAL.width - LEFT) / max(len(lines), 1)
             parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name, limit=24))}</text>')

@@ -120,8 +120,8 @@ def closed_text() -> str:
 def measuring_text(request: RequestedRun, benchmarks: Sequence[str]) -> str:
     what = join_texts(", ", map(Name, benchmarks)) if benchmarks else Safe("All benchmarks")
     where = Safe("in the report's comment" if request.is_plain else "here")
-    told = words("{} of {} will be measured against {}. The result follows {}.", what, *_ends(request), where)
-    return _paragraphs(told)
+    sentence = words("{} of {} will be measured against {}. The result follows {}.", what, *_ends(request), where)
+    return _paragraphs(sentence)
 
 
 def measured_text(request: RequestedRun, *, report_url: str | None) -> str:
@@ -130,13 +130,13 @@ def measured_text(request: RequestedRun, *, report_url: str | None) -> str:
 
 def asked_body(request: RequestedRun, report: str) -> str:
     """Return the report of a requested measurement, below a line with the request."""
-    told = words("Asked for: {} against {}. The report of the pull request stays as it is.", *_ends(request))
-    return f"{_paragraphs(told)}\n{report}"
+    sentence = words("Asked for: {} against {}. The report of the pull request stays as it is.", *_ends(request))
+    return f"{_paragraphs(sentence)}\n{report}"
 
 
 def not_measured_text(request: RequestedRun, *, why: str, run_url: str) -> str:
-    told = words("**Not measured.** {} against {}: {}.", *_ends(request), Prose(why))
-    return _paragraphs(told, Hyperlink(Safe("The log of the measurement"), run_url))
+    sentence = words("**Not measured.** {} against {}: {}.", *_ends(request), Prose(why))
+    return _paragraphs(sentence, Hyperlink(Safe("The log of the measurement"), run_url))
 
 
 def _ends(request: RequestedRun) -> tuple[Text, Text]:

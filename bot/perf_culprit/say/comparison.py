@@ -154,13 +154,13 @@ def head_line(options: PageOptions) -> tuple[Footer, ...]:
 
 
 def _heading(report: Report, sections: Sections) -> Heading:
-    told = headline(report, sections)
-    text: Text = Safe(told.text)
+    headline_of_report = headline(report, sections)
+    text: Text = Safe(headline_of_report.text)
     if report.suite != "default":
         text = words("{} in {}", text, Name(report.suite))
     if report.reference is not None:
         text = words("Against {}: {}", Name(report.reference), text)
-    return Heading(text=text, tone=told.tone, mark=told.emoji)
+    return Heading(text=text, tone=headline_of_report.tone, mark=headline_of_report.emoji)
 
 
 def _next_step(report: Report, sections: Sections, options: PageOptions) -> Text:
@@ -168,12 +168,12 @@ def _next_step(report: Report, sections: Sections, options: PageOptions) -> Text
     advice = words("{} {}", Safe(step.advice), Name(step.command)) if step.command else Safe(step.advice)
     suspect = first_suspect(report)
     place = where_to_look(report, suspect) if suspect else (Safe(step.place) if step.place else None)
-    told: Text = words("{} {}", place, advice) if place is not None and advice else place or advice
+    instruction: Text = words("{} {}", place, advice) if place is not None and advice else place or advice
     if step.subject is None:
-        return words("{}{}", told, _weak(step.weakest, sections))
+        return words("{}{}", instruction, _weak(step.weakest, sections))
     which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
     subject = words("{} {}.", _named(step.subject, sections), Safe(step.effect))
-    return words("{}{} {}", which, Strong(subject), told)
+    return words("{}{} {}", which, Strong(subject), instruction)
 
 
 def _origin_of_change(report: Report, options: PageOptions) -> Iterator[Paragraph]:
@@ -250,11 +250,13 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         title = Safe("Reason:") if is_reason else Strong(Safe(TITLES[Remark(note.code)]))
         yield paragraph(words("{} {}", title, worded(note)))
     for each in report.predictions:
-        model, told = (
+        model, sentence = (
             join_texts(", scenario ", (Name(each.model), Name(each.scenario))),
             _prediction_summary(report, each),
         )
-        yield paragraph(words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(told)))
+        yield paragraph(
+            words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(sentence))
+        )
     if changed := sections.not_comparable:
         names = [_named(one, sections) for one in changed]
         yield _on_page(words("{} {}", Strong(Safe("Another benchmark now:")), some(names, WARNED_NAMES)))
@@ -301,14 +303,14 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
     if min(map(len, whole)) < FEWEST_DRAWN:
         return
     sides = without_extremes(whole)
-    drawn = strips(sides)
-    if not drawn:
+    bars = strips(sides)
+    if not bars:
         return
     ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.metric.unit)
     yield words("• {}", _named(finding, sections))
     # The samples are thinned out, so their number says nothing, but a share does.
-    left_out = [1 - len(kept) / len(every) for every, kept in zip(whole, sides, strict=True)]
-    for word, strip, low, high, out in zip(("before", "after "), drawn, ends[::2], ends[1::2], left_out, strict=True):
+    left_out = [1 - len(inside) / len(every) for every, inside in zip(whole, sides, strict=True)]
+    for word, strip, low, high, out in zip(("before", "after "), bars, ends[::2], ends[1::2], left_out, strict=True):
         lowest = "" if low == high else f"{low.number} … "
         beyond = f", {percent(out)} beyond" if out else ""
         yield words("  {} ▕{}▏ {}{}{}", Safe(word), BlockText(strip), Safe(lowest), amount(high), Safe(beyond))
@@ -350,7 +352,7 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     differs = Shown.NOT if above.issuperset(finding.key for finding in differing) else Shown.TITLE
     visible = (*sections.changed, *sections.suspected)
     full = Shown.LIST if sections.beside else Shown.NOT
-    called = [one for shown in visible for one in (shown, *sections.beside.get(shown.key, ()))]
+    called = [one for finding in visible for one in (finding, *sections.beside.get(finding.key, ()))]
     tables = (
         (called, "change in full" if len(called) == 1 else "changes in full", full, CERTAIN),
         (sections.accepted, "accepted", Shown.LIST, ACCEPTED),
@@ -363,7 +365,7 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
         (sections.unchanged, within(sections), quiet, SEEN),
     )
     titles, parts = [], list[Table | Bullets]()
-    for findings, word, shown, more in tables:
+    for findings, word, form, more in tables:
         if not findings:
             continue
         titles.append(f"{len(findings):,} {word}")
@@ -371,7 +373,7 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
             parts += _with_reasons(findings, sections, word, above)
         else:
             columns = () if more is None else (more,)
-            parts.append(findings_table(findings, sections, *columns, title=Safe(titles[-1]), shown=shown))
+            parts.append(findings_table(findings, sections, *columns, title=Safe(titles[-1]), shown=form))
     for word, keys in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new))):
         if keys:
             titles.append(f"{len(keys):,} {word}")
@@ -394,9 +396,9 @@ def _with_reasons(
         groups.setdefault(finding.reason, []).append(finding)
     for reason, group in groups.items():
         if len(group) > 1:
-            shown = Shown.TITLE if all(finding.key in above for finding in group) else Shown.LIST
+            form = Shown.TITLE if all(finding.key in above for finding in group) else Shown.LIST
             title = words("{}: {}", Safe(f"{len(group):,} {word}"), worded(reason))
-            yield findings_table(group, sections, title=title, shown=shown)
+            yield findings_table(group, sections, title=title, shown=form)
     if others := [group[0] for group in groups.values() if len(group) == 1]:
         yield findings_table(others, sections, WHY, title=Safe(f"{len(others):,} {word}"))
 

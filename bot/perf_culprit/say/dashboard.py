@@ -38,9 +38,9 @@ _TREND: Final = 40
 _TREND_HEIGHT: Final = 20
 
 
-def dashboard_files(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, bytes]:
+def dashboard_files(dashboard: Dashboard, stored_panels: Sequence[KeptPanel]) -> dict[str, bytes]:
     """Return the files by path. `kept` lists the chunks that hold each panel's values."""
-    index = json.dumps(_index(dashboard, kept), separators=(",", ":"), allow_nan=False)
+    index = json.dumps(_index(dashboard, stored_panels), separators=(",", ":"), allow_nan=False)
     return {
         "index.html": fill("dashboard.html.j2").encode(),
         "dashboard.js": fill("dashboard.js.j2").encode(),
@@ -50,7 +50,7 @@ def dashboard_files(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str
     }
 
 
-def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
+def _index(dashboard: Dashboard, stored_panels: Sequence[KeptPanel]) -> dict[str, Any]:
     numbers = {one.hash: number for number, one in enumerate(dashboard.commits)}
     by_panel: dict[int, list[ShownChange]] = {}
     for change in dashboard.changes:
@@ -70,7 +70,7 @@ def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
             for commit in dashboard.commits
         ],
         "panels": [
-            _panel(panel, by_panel.get(number, ()), kept[number], numbers, commits=dashboard.commits)
+            _panel(panel, by_panel.get(number, ()), stored_panels[number], numbers, commits=dashboard.commits)
             for number, panel in enumerate(dashboard.panels)
         ],
     }
@@ -79,33 +79,33 @@ def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
 def _panel(
     panel: Panel,
     changes: Sequence[ShownChange],
-    kept: KeptPanel,
+    stored: KeptPanel,
     numbers: Mapping[str, int],
     *,
     commits: Sequence[SeriesCommit],
 ) -> dict[str, Any]:
     several = len({one.metric.name for one in panel.series}) > 1
     by_series = {row: list(group) for row, group in groupby(changes, key=lambda change: change.series)}
-    judged = set(panel.runs[-1].judged) if panel.runs else set()
+    regressed = set(panel.runs[-1].judged) if panel.runs else set()
     machine = ", ".join(plain(value) for value in panel.environment.values())
     identity = hashlib.sha256(json.dumps(sorted(panel.environment.items())).encode()).hexdigest()[:6]
     return {
         "suite": plain(panel.suite),
         "machine": machine,
         "machineId": identity,
-        "told": f"{_state_sentence(panel, changes, len(judged))}{_minutes(panel, commits, numbers)}",
+        "told": f"{_state_sentence(panel, changes, len(regressed))}{_minutes(panel, commits, numbers)}",
         "lately": max(len(panel.runs) - LATELY_RUNS, 0),
         "runs": [numbers[run.commit] for run in panel.runs],
-        "chunks": kept.chunks,
-        "perChunk": kept.series_per_chunk,
+        "chunks": stored.chunks,
+        "perChunk": stored.series_per_chunk,
         "series": [
-            _series(one, by_series.get(row, ()), several=several, is_judged=one.key in judged, numbers=numbers)
+            _series(one, by_series.get(row, ()), several=several, is_judged=one.key in regressed, numbers=numbers)
             for row, one in enumerate(panel.series)
         ],
     }
 
 
-def _state_sentence(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
+def _state_sentence(panel: Panel, changes: Sequence[ShownChange], regressions: int) -> str:
     """Describe the state of the panel in one or two sentences."""
     start = len(panel.runs) - LATELY_RUNS
     last = {change.series: change for change in changes}
@@ -117,18 +117,18 @@ def _state_sentence(panel: Panel, changes: Sequence[ShownChange], judged: int) -
     over = f"in the newest {count_of(min(len(panel.runs), LATELY_RUNS), 'run')}"
     if worse or better:
         got = [(count, word) for count, word in ((worse, bad), (better, good)) if count]
-        told = f"{got[0][0]:,} of {total} got {got[0][1]}"
-        told += f" and {got[1][0]:,} {got[1][1]} {over}." if got[1:] else f" {over}."
+        text = f"{got[0][0]:,} of {total} got {got[0][1]}"
+        text += f" and {got[1][0]:,} {got[1][1]} {over}." if got[1:] else f" {over}."
     else:
         unclear = sum(_unjudged(one) is not None for one in panel.series)
-        told = f"No change in {total} {over}."
+        text = f"No change in {total} {over}."
         if unclear == len(panel.series):
-            told = f"{total[0].upper()}{total[1:]}: too few runs to find changes."
+            text = f"{total[0].upper()}{total[1:]}: too few runs to find changes."
         elif unclear:
-            told += f" {count_of(unclear, 'benchmark')} {'has' if unclear == 1 else 'have'} too few runs."
-    if judged:
-        told += f" The newest run was judged a regression in {count_of(judged, 'benchmark')}."
-    return told
+            text += f" {count_of(unclear, 'benchmark')} {'has' if unclear == 1 else 'have'} too few runs."
+    if regressions:
+        text += f" The newest run was judged a regression in {count_of(regressions, 'benchmark')}."
+    return text
 
 
 def _minutes(panel: Panel, commits: Sequence[SeriesCommit], numbers: Mapping[str, int]) -> str:
@@ -138,8 +138,8 @@ def _minutes(panel: Panel, commits: Sequence[SeriesCommit], numbers: Mapping[str
         if run.seconds:
             month = f"{datetime.fromtimestamp(commits[numbers[run.commit]].seconds, UTC):%Y-%m}"
             months[month] = months.get(month, 0.0) + run.seconds
-    told = [f"{math.ceil(seconds / 60):,} in {month}" for month, seconds in months.items()]
-    return f" Runner minutes: {', '.join(told[: TEXT_LIMITS.dashboard_months])}." if told else ""
+    texts = [f"{math.ceil(seconds / 60):,} in {month}" for month, seconds in months.items()]
+    return f" Runner minutes: {', '.join(texts[: TEXT_LIMITS.dashboard_months])}." if texts else ""
 
 
 def _sign(change: ShownChange, metric: Metric) -> int:
@@ -153,8 +153,8 @@ def _series(
 ) -> list[Any]:
     """[name, unit, factor, worse sign, newest value, its run, trend, changes, newest judged worse, why not, bounds]."""
     backwards = ((index, series.values[index]) for index in range(len(series.values) - 1, -1, -1))
-    measured = ((index, value) for index, value in backwards if value is not None)
-    tail = list(islice(measured, _TREND))
+    values = ((index, value) for index, value in backwards if value is not None)
+    tail = list(islice(values, _TREND))
     newest = [value for _, value in reversed(tail)]
     factor, unit = shown_unit(tuple(newest), series.metric.unit)
     return [

@@ -84,7 +84,7 @@ def diagnosis_page(diagnosis: Diagnosis, *, top: int = 20) -> str:
 
 def _reading_nodes(diagnosis: Diagnosis, top: int, *, most_trees: int = TEXT_LIMITS.trees) -> Iterator[DocumentNode]:
     reading, unit = diagnosis.reading, diagnosis.unit
-    shown = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top] or diagnosis.suspects[:top]
+    suspects = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top] or diagnosis.suspects[:top]
     counts = {
         "call": sum(service.all_calls for service in diagnosis.services),
         "service": len(diagnosis.services),
@@ -93,12 +93,12 @@ def _reading_nodes(diagnosis: Diagnosis, top: int, *, most_trees: int = TEXT_LIM
     }
     calls, *others = (count_of(count, noun) for noun, count in counts.items())
     yield paragraph(Safe(f"{calls} of {', '.join(others)}"))
-    yield _suspects(shown, unit)
-    if more := len(diagnosis.suspects) - len(shown):
+    yield _suspects(suspects, unit)
+    if more := len(diagnosis.suspects) - len(suspects):
         tiny = sum(suspect.tiny for suspect in diagnosis.suspects)
         limit, hidden = _amount(diagnosis.minimum_self_ms, unit), Safe(count_of(more, "more method"))
         yield paragraph(words("and {}, {} of them below {} per call of every service", hidden, tiny, limit))
-    yield _impacts(shown, title=Safe("Services to test again"))
+    yield _impacts(suspects, title=Safe("Services to test again"))
     if (requested := diagnosis.method) is not None:
         its = [suspect for suspect in diagnosis.suspects if suspect.method == requested.service]
         yield _impacts(
@@ -243,11 +243,11 @@ def _charts(statistics: ServiceStatistics, unit: str) -> Safe:
 
     times = {"mean": line(lambda window: window.mean_ms), "longest": line(lambda window: window.longest_ms)}
     rates = {"": line(lambda window: window.calls_per_s)}
-    drawn = (
+    charts = (
         line_chart(f"{statistics.service}: time ({plain(unit, limit=20)})", "minutes", times, {}),
         line_chart(f"{statistics.service}: calls per second", "minutes", rates, {}),
     )
-    return Safe("\n".join(['<div class="charts">', *drawn, "</div>"]))
+    return Safe("\n".join(['<div class="charts">', *charts, "</div>"]))
 
 
 def _tree(tree: CallTree, unit: str, top: int) -> Table:

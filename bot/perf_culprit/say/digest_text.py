@@ -82,8 +82,8 @@ def _comparison(digest: WeeklyDigest, url: str) -> Iterator[DocumentNode]:
         return
     sections = split(report)
     line = headline(report, sections)
-    told = Safe(f"{line.text[0].lower()}{line.text[1:]}")
-    yield Heading(text=words("{}: {}", when, told), tone=line.tone, mark=line.emoji)
+    headline_text = Safe(f"{line.text[0].lower()}{line.text[1:]}")
+    yield Heading(text=words("{}: {}", when, headline_text), tone=line.tone, mark=line.emoji)
     if sections.changed or sections.suspected:
         yield changed_table(sections)
     if sections.watched:
@@ -109,17 +109,17 @@ def _names(benchmarks: tuple[str, ...]) -> Text:
     if not benchmarks:
         return Safe("of benchmarks that the newest run lacks")
     more = len(benchmarks) - TEXT_LIMITS.names
-    shown = join_texts(", ", map(Name, benchmarks[: TEXT_LIMITS.names]))
-    return shown if more <= 0 else words("{} and {} more", shown, more)
+    names = join_texts(", ", map(Name, benchmarks[: TEXT_LIMITS.names]))
+    return names if more <= 0 else words("{} and {} more", names, more)
 
 
 def _minutes(digest: WeeklyDigest) -> str:
-    told = f"{count_of(digest.runs, 'stored run')} of {count_of(digest.commits, 'commit')}"
-    told += f": {took(digest.cost)}" if digest.cost else ""
-    told += f", and {count_of(digest.unknown, 'run')} without a time" if digest.unknown else ""
+    sentence = f"{count_of(digest.runs, 'stored run')} of {count_of(digest.commits, 'commit')}"
+    sentence += f": {took(digest.cost)}" if digest.cost else ""
+    sentence += f", and {count_of(digest.unknown, 'run')} without a time" if digest.unknown else ""
     if digest.search_seconds:
-        told += f". Searches took {lasted(digest.search_seconds, 'runner ')}"
-    return f"{told}. What pull requests took is not stored."
+        sentence += f". Searches took {lasted(digest.search_seconds, 'runner ')}"
+    return f"{sentence}. What pull requests took is not stored."
 
 
 def _days(monday: date) -> str:

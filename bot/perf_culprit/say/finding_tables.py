@@ -104,8 +104,11 @@ def accepted_document(entries: Sequence[Acceptance]) -> Document:
 
     def row(entry: Acceptance) -> TableRow:
         name = Name(entry.benchmark) if entry.benchmark else Safe("all that got worse")
-        told = gain_words(entry)
-        gained = [*([Prose(told, TEXT_LIMITS.sentence_characters)] if told else []), *_traded(entry, is_better=True)]
+        gain_text = gain_words(entry)
+        gained = [
+            *([Prose(gain_text, TEXT_LIMITS.sentence_characters)] if gain_text else []),
+            *_traded(entry, is_better=True),
+        ]
         cost, gain = (join_texts(", ", side) if side else NOTHING for side in (_traded(entry, is_better=False), gained))
         why = _GAIN.sub("", entry.reason).strip() or entry.reason
         return TableRow((name, cost, gain, accepted_by(structs.replace(entry, reason=why), repository_url=None)))
@@ -147,9 +150,9 @@ def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: s
     """Show each metric's change by the culprit, the rest of it with the fix, and our own word for the answer."""
 
     def row(entry: tuple[Finding, Finding, str]) -> TableRow:
-        culprit, left, told = entry
+        culprit, left, remark = entry
         changes = (words("{} {}", Safe(number), Safe(bounds)) for number, bounds in map(change_text, (culprit, left)))
-        return TableRow((metric_name(culprit.key, with_metric=True), *changes, Safe(told)))
+        return TableRow((metric_name(culprit.key, with_metric=True), *changes, Safe(remark)))
 
     heading = Heading(
         text=Safe(f"{answer.capitalize()}: {count_of(len(rows), 'metric')} that the culprit made worse"),
@@ -170,14 +173,14 @@ def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
     """Return both sides in one unit; with one run a side, also the 95% intervals that the samples give them."""
     sides = (evidence.baseline, evidence.target)
     is_lone = all(side is not None and side.runs == 1 for side in sides)
-    shown = iter(numbers.quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
-    before, after = (NOTHING if side is None else _amount(next(shown), side, is_lone=is_lone) for side in sides)
+    quantities = iter(numbers.quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
+    before, after = (NOTHING if side is None else _amount(next(quantities), side, is_lone=is_lone) for side in sides)
     return before, after
 
 
-def _amount(shown: numbers.Quantity, side: Side, *, is_lone: bool) -> Text:
-    told, width = numbers.amount(shown), side.relative_half_width if is_lone else None
-    return words("{} ±{}", told, Safe(numbers.percent(width))) if width else told
+def _amount(quantity: numbers.Quantity, side: Side, *, is_lone: bool) -> Text:
+    amount, width = numbers.amount(quantity), side.relative_half_width if is_lone else None
+    return words("{} ±{}", amount, Safe(numbers.percent(width))) if width else amount
 
 
 def change_text(evidence: Evidence) -> tuple[str, str]:
@@ -336,7 +339,7 @@ def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Te
     The title says what all names share. A single row, or a table with a `title` of its own, has full names.
     """
     called, columns = (*sections.changed, *sections.suspected), changed_columns(_NAMED[0])
-    kept = len(columns) if called else columns.index(_RATE)
+    width = len(columns) if called else columns.index(_RATE)
     rows = (*called, *more)
     is_short = title is None and len(rows) > 1
     place = _shared_place([one.key.benchmark for one in rows]) if is_short else ""
@@ -349,11 +352,11 @@ def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Te
         key = finding.key
         short = MetricKey(key.benchmark[len(place) :], key.metric)
         name = metric_name(short, with_metric=bool(metrics) and not is_shared)
-        return TableRow(changed_cells(name, finding)[:kept], TONES[finding.verdict])
+        return TableRow(changed_cells(name, finding)[:width], TONES[finding.verdict])
 
     if shared:
         title = words("All rows: {}", join_texts(", ", shared))
-    return table(columns[:kept], rows, row, title=title, shown=Shown.TABLE)
+    return table(columns[:width], rows, row, title=title, shown=Shown.TABLE)
 
 
 _PARAMETERS: Final = re.compile(r"[\[({=\s]")

@@ -110,18 +110,18 @@ _EXPECTED = {
 
 
 def headline(report: Report, sections: Sections) -> Headline:
-    told = _of_conclusion(report, sections)
+    answer = _of_conclusion(report, sections)
     if gone := unexplained(report):
-        told = _untested(replace(told, text=f"{told.text}; {len(gone):,} missing"))
+        answer = _untested(replace(answer, text=f"{answer.text}; {len(gone):,} missing"))
     if report.lost:
-        told = _lost_first(report, told)
+        answer = _lost_first(report, answer)
     if any(note.code is Remark.LOST for note in report.notes) or report.has_failed_command:
-        told = replace(told, emoji="🔴", tone=Tone.WORSE)
+        answer = replace(answer, emoji="🔴", tone=Tone.WORSE)
     if not (over := exceeded_budgets(report)):
-        return told
+        return answer
     count = len(report.budgets)
     return Headline(
-        "🔴", f"{over:,} of {count_of(count, 'budget')} exceeded; {told.text[0].lower()}{told.text[1:]}", Tone.WORSE
+        "🔴", f"{over:,} of {count_of(count, 'budget')} exceeded; {answer.text[0].lower()}{answer.text[1:]}", Tone.WORSE
     )
 
 
@@ -131,18 +131,18 @@ def unexplained(report: Report) -> tuple[MetricKey, ...]:
     return tuple(key for key in by_benchmark(report.missing) if key.benchmark not in failed)
 
 
-def _lost_first(report: Report, told: Headline) -> Headline:
+def _lost_first(report: Report, answer: Headline) -> Headline:
     """Begin the headline with what failed."""
     named = [one for one in report.lost if one.benchmark]
     how = "skipped" if all(one.kind is Loss.SKIPPED for one in named) else "failed"
     first = f"{count_of(len(named), 'benchmark')} {how}" if named else f"The {report.lost[0].side} failed"
-    return _untested(replace(told, text=f"{first}; {told.text[0].lower()}{told.text[1:]}"))
+    return _untested(replace(answer, text=f"{first}; {answer.text[0].lower()}{answer.text[1:]}"))
 
 
-def _untested(told: Headline) -> Headline:
+def _untested(answer: Headline) -> Headline:
     """Return the headline of a run that lacks something: it is not green."""
-    is_fine = told.tone in (Tone.FINE, Tone.BETTER, Tone.PLAIN)
-    return replace(told, emoji="⚠️", tone=Tone.UNSURE) if is_fine else told
+    is_fine = answer.tone in (Tone.FINE, Tone.BETTER, Tone.PLAIN)
+    return replace(answer, emoji="⚠️", tone=Tone.UNSURE) if is_fine else answer
 
 
 def exceeded_budgets(report: Report) -> int:
@@ -206,15 +206,15 @@ def suspected_effect(finding: Finding) -> str:
 
 
 def _moved(change: float, metric: Metric) -> str:
-    shown = percent(abs(change))
+    share_text = percent(abs(change))
     if (words := _words(metric)) is None:
         manifold = _manifold(change)
-        level = f"{manifold} as high" if manifold else f"{shown} {'higher' if change > 0 else 'lower'}"
+        level = f"{manifold} as high" if manifold else f"{share_text} {'higher' if change > 0 else 'lower'}"
         return f"is {level}{_EXPECTED[metric.direction]}"
     verb, more, less, as_before = words
     if manifold := _manifold(change):
         return f"{verb} {manifold} {as_before}"
-    return f"{verb} {shown} {more if change > 0 else less}"
+    return f"{verb} {share_text} {more if change > 0 else less}"
 
 
 def _words(metric: Metric) -> tuple[str, str, str, str] | None:
@@ -279,13 +279,13 @@ def _changed(sections: Sections) -> str:
 
 def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> str:
     """Join the parts by commas, without repeated words: "faster" after "got slower"."""
-    told: list[str] = []
+    texts: list[str] = []
     before = ""
     for count, of, what in parts:
         shared = next((stem for stem in _STEMS if what.startswith(stem) and before.startswith(stem)), "")
-        told.append(f"{of if of_all and not told else f'{count:,}'} {what.removeprefix(shared)}")
+        texts.append(f"{of if of_all and not texts else f'{count:,}'} {what.removeprefix(shared)}")
         before = what
-    return ", ".join(told)
+    return ", ".join(texts)
 
 
 def _looking(findings: tuple[Finding, ...], sections: Sections, *, of_all: bool = True) -> str:
@@ -323,8 +323,7 @@ def _noisy(sections: Sections) -> list[str]:
 
 def _untestable(sections: Sections) -> list[str]:
     """Return clauses about metrics that were not comparable or could not be tested."""
-    told = (_is_blind(one) or one.is_of_other_benchmark or one.is_other_load for one in sections.untested)
-    count = sum(not is_told for is_told in told)
+    count = sum(not (_is_blind(one) or one.is_of_other_benchmark or one.is_other_load) for one in sections.untested)
     rest = [f"{share(count, sections)} could not be tested"] if count else []
     return [*_not_comparable(sections), *other_load_clauses(sections), *rest]
 
@@ -338,8 +337,8 @@ def _partly(sections: Sections) -> str:
 
 def _not_comparable(sections: Sections) -> list[str]:
     count = len(sections.not_comparable)
-    told = "is not comparable: it changed" if count == 1 else "are not comparable: they changed"
-    return [f"{share(count, sections)} {told}"] if count else []
+    predicate = "is not comparable: it changed" if count == 1 else "are not comparable: they changed"
+    return [f"{share(count, sections)} {predicate}"] if count else []
 
 
 def other_load_clauses(sections: Sections) -> list[str]:
@@ -427,7 +426,7 @@ def no_change(sections: Sections) -> str:
     )
     parts = [
         *_quiet(sections.varying),
-        *(f"{len(findings):,} {told}" for findings, told in counts if findings),
+        *(f"{len(findings):,} {words}" for findings, words in counts if findings),
         *_noisy(sections),
         *_untestable(sections),
         *_constant(sections),

@@ -170,8 +170,8 @@ def _cut(line: str) -> str:
     return line if len(line) <= TEXT_LIMITS.line_characters else clean(line, limit=TEXT_LIMITS.line_characters)
 
 
-def _plain_line(line: str, kept: re.Pattern[str]) -> str:
-    pieces = kept.split(line)
+def _plain_line(line: str, pattern: re.Pattern[str]) -> str:
+    pieces = pattern.split(line)
     pieces[::2] = (visible(piece).replace("##[", "## [") for piece in pieces[::2])
     return _COMMAND.sub(r"\1: :", "".join(pieces))
 

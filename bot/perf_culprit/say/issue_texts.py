@@ -138,9 +138,9 @@ def _many(findings: Sequence[Sequence[Finding]]) -> Table:
     def row(finding: Finding) -> TableRow:
         return TableRow(changed_cells(metric_name(finding.key, with_metric=True), finding))
 
-    shown = [finding for group in findings[: TEXT_LIMITS.issue_benchmarks] for finding in group[:3]]
-    rows = table(changed_columns(Column(name="benchmark")), shown, row)
-    return replace(rows, total=len(shown) + max(0, len(findings) - TEXT_LIMITS.issue_benchmarks))
+    first_findings = [finding for group in findings[: TEXT_LIMITS.issue_benchmarks] for finding in group[:3]]
+    rows = table(changed_columns(Column(name="benchmark")), first_findings, row)
+    return replace(rows, total=len(first_findings) + max(0, len(findings) - TEXT_LIMITS.issue_benchmarks))
 
 
 def recovered_note(name: str | None, *, at: str, repository_url: str | None) -> str:
@@ -264,8 +264,8 @@ def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str,
 
 def no_issue_line(report: BisectionReport, why: Reason | None, *, cost: Cost) -> str:
     """Return a line for the log and the job summary: the result of an alarm that opens no issue."""
-    told = words("{}.", worded(why)) if why else Safe(f"{answer_headline(report)}. {reason_of(report)}")
-    line = words("Searched for what made {} worse ({}): {}", Name(report.key.benchmark), Safe(took(cost)), told)
+    answer_text = words("{}.", worded(why)) if why else Safe(f"{answer_headline(report)}. {reason_of(report)}")
+    line = words("Searched for what made {} worse ({}): {}", Name(report.key.benchmark), Safe(took(cost)), answer_text)
     return markdown(line)
 
 
@@ -281,8 +281,8 @@ def over_note(report: BisectionReport, *, repository_url: str | None, cost: Cost
 
 def checked_line(report: BisectionReport, *, url: str, answer: CheckAnswer, cost: Cost) -> str:
     """Return a line for the log and the job summary: whether a regression that seemed over is over."""
-    told = Safe(f"{took(cost)}"), Safe(CHECK_ANSWERS[answer]), Hyperlink(Safe("its issue"), url)
-    return markdown(words("Checked whether {} is back at its level ({}): {}: {}", Name(report.key.benchmark), *told))
+    texts = Safe(f"{took(cost)}"), Safe(CHECK_ANSWERS[answer]), Hyperlink(Safe("its issue"), url)
+    return markdown(words("Checked whether {} is back at its level ({}): {}: {}", Name(report.key.benchmark), *texts))
 
 
 def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list[DocumentNode]:

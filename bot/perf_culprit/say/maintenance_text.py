@@ -221,8 +221,8 @@ def compacted_text(compacted: Compacted) -> str:
 
 
 def _bytes(count: int) -> str:
-    (shown,) = quantities((float(count),), "B")
-    return f"{shown.number} {shown.unit}"
+    (quantity,) = quantities((float(count),), "B")
+    return f"{quantity.number} {quantity.unit}"
 
 
 def _day(day: str) -> str:

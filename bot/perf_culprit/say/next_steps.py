@@ -68,8 +68,8 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         ours = next(
             (finding.reason for finding in sections.differing if finding.reason.code is VerdictReason.DIFFERS), None
         )
-        told = noise if ours is None else sentence(ours).partition(";")[0]
-        advice = f"{told[0].upper()}{told[1:]}. {_in_turn((*sections.differing, *sections.untested))}"
+        reason = noise if ours is None else sentence(ours).partition(";")[0]
+        advice = f"{reason[0].upper()}{reason[1:]}. {_in_turn((*sections.differing, *sections.untested))}"
         return NextStep(advice=advice, command=COMMAND)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     if advice := _harness_advice(report):
@@ -144,8 +144,8 @@ def _advice(report: Report, sections: Sections) -> str:
         case Conclusion.INCONCLUSIVE:
             return _untested_advice(sections)
         case Conclusion.FIRST_RUN:
-            measured = count_of(len(report.new) or sections.total, sections.noun)
-            return f"{measured} measured. Once a run of the base branch is recorded, the next one is compared."
+            count = count_of(len(report.new) or sections.total, sections.noun)
+            return f"{count} measured. Once a run of the base branch is recorded, the next one is compared."
         case Conclusion.NOT_AFFECTED:
             return "Nothing to do. To measure all the same, write `/perf-run`, or use `--affected off`."
         case Conclusion.OTHER_HARDWARE:

@@ -128,8 +128,8 @@ def percent_interval(low: float, high: float) -> str:
 
 def rate_text(rate: float) -> str:
     """State how often chance alone makes any benchmark of a run look this different."""
-    shown = f"< {percent_digits(SMALLEST_RATE_SHOWN)}" if rate < SMALLEST_RATE_SHOWN else percent_digits(rate)
-    return f"wrong by chance: {shown}"
+    text = f"< {percent_digits(SMALLEST_RATE_SHOWN)}" if rate < SMALLEST_RATE_SHOWN else percent_digits(rate)
+    return f"wrong by chance: {text}"
 
 
 def q_text(q_value: float) -> str:

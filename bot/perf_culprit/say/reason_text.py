@@ -50,10 +50,10 @@ def _filled(part: str, arguments: Mapping[str, Argument]) -> Text | None:
         parts.append(Safe(words))
         if name is None:
             continue
-        shown = _shown(arguments[name], how or "") if name in arguments else None
-        if shown is None:
+        text = _shown(arguments[name], how or "") if name in arguments else None
+        if text is None:
             return None
-        parts.append(shown)
+        parts.append(text)
     return join_texts("", parts)
 
 

@@ -160,8 +160,8 @@ def _block(node: Heading | Footer | DocumentPart, most: int) -> _Block:  # noqa:
             items = tuple(own("- {}", markdown(item)) for item in node.items[:most])
             return _Block(paragraphs=_title(node.title), rows=items, total=node.total)
         case Figure():
-            drawn = own("```text\n{}\n```", join("\n", map(markdown, node.lines)))
-            return _Block(paragraphs=(drawn,) if node.title is None else (markdown(node.title), drawn))
+            code = own("```text\n{}\n```", join("\n", map(markdown, node.lines)))
+            return _Block(paragraphs=(code,) if node.title is None else (markdown(node.title), code))
         case Picture():
             return _Block(paragraphs=(*_title(node.title), node.markdown))
         case Footer():
@@ -179,9 +179,9 @@ def _title(title: Text | None) -> tuple[Safe, ...]:
 def _head(columns: Sequence[Column]) -> tuple[Safe, Safe]:
     """Return the table's head. A column that others join is not right-aligned, because its figures differ in kind."""
     shared = {place - 1 for place, column in enumerate(columns) if column.joins}
-    kept = [(place, column) for place, column in enumerate(columns) if not column.joins]
-    sides = ("--:" if column.right and place not in shared else ":--" for place, column in kept)
-    return row([markdown(column.head) for _, column in kept]), Safe(f"|{'|'.join(sides)}|")
+    own_columns = [(place, column) for place, column in enumerate(columns) if not column.joins]
+    sides = ("--:" if column.right and place not in shared else ":--" for place, column in own_columns)
+    return row([markdown(column.head) for _, column in own_columns]), Safe(f"|{'|'.join(sides)}|")
 
 
 def _cells(columns: Sequence[Column], cells: Sequence[Text]) -> list[Safe]:

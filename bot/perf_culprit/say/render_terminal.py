@@ -94,25 +94,25 @@ def _table(table: Table, more_at: str, *, width: int, colour: bool) -> str:
     others = [column for column in table.columns if column is not name]
     cells = {column: [terminal(row.cells[place]) for row in rows] for place, column in enumerate(table.columns)}
     marked = [f"{INDENT}{_head(name)}", *(f"{MARK}{text}" for text in cells[name])]
-    kept = [column for column in others if not column.spare]
+    chosen = [column for column in others if not column.spare]
 
-    def lines(shown: Sequence[Column], *, first: Sequence[str]) -> list[str]:
-        grid = [[start, *map(_head, shown)] for start in first[:1]]
-        grid += [[start, *(cells[column][place] for column in shown)] for place, start in enumerate(first[1:])]
-        return columns(grid, right=[place for place, column in enumerate(shown, 1) if column.right])
+    def lines(grid_columns: Sequence[Column], *, first: Sequence[str]) -> list[str]:
+        grid = [[start, *map(_head, grid_columns)] for start in first[:1]]
+        grid += [[start, *(cells[column][place] for column in grid_columns)] for place, start in enumerate(first[1:])]
+        return columns(grid, right=[place for place, column in enumerate(grid_columns, 1) if column.right])
 
-    stacked = name.role is ColumnRole.NAME and max(map(len, lines(kept, first=marked))) > width
+    stacked = name.role is ColumnRole.NAME and max(map(len, lines(chosen, first=marked))) > width
     first = [INDENT] * len(marked) if stacked else marked
     for spare in (column for column in others if column.spare and any(cells[column])):
-        more = [column for column in others if column in (*kept, spare)]
+        more = [column for column in others if column in (*chosen, spare)]
         if max(map(len, lines(more, first=first))) <= width:
-            kept = more
-    made = lines(kept, first=first)
+            chosen = more
+    made = lines(chosen, first=first)
     header, body = made[: len(made) - len(rows)], made[len(made) - len(rows) :]
     if stacked:
         body = [f"{name}\n{line}" for name, line in zip(marked[1:], body, strict=True)]
-    told = (toned(line, row.tone, colour=colour) for line, row in zip(body, rows, strict=True))
-    return "\n".join([*header, *told, *_more(table.total - len(rows), more_at)])
+    toned_lines = (toned(line, row.tone, colour=colour) for line, row in zip(body, rows, strict=True))
+    return "\n".join([*header, *toned_lines, *_more(table.total - len(rows), more_at)])
 
 
 def toned(line: str, tone: Tone, *, colour: bool, bold: bool = False) -> str:
@@ -121,16 +121,16 @@ def toned(line: str, tone: Tone, *, colour: bool, bold: bool = False) -> str:
 
 def _list(table: Table, more_at: str) -> str:
     listed = list(table.first(table.total))
-    alike: dict[str, list[str]] = {}
+    names_by_words: dict[str, list[str]] = {}
     for row in listed:
-        alike.setdefault(_words(table.columns, row), []).append(_measured(table.columns, row))
-    if len(alike) == len(listed):
+        names_by_words.setdefault(_words(table.columns, row), []).append(_measured(table.columns, row))
+    if len(names_by_words) == len(listed):
         return _bullets(
-            [f"{name}: {words}" if words else name for words, (name,) in alike.items()], table.total, more_at
+            [f"{name}: {words}" if words else name for words, (name,) in names_by_words.items()], table.total, more_at
         )
     return "\n".join(
         "\n".join([*([f"{words}:"] if words else []), _bullets(names, len(names), more_at)])
-        for words, names in alike.items()
+        for words, names in names_by_words.items()
     )
 
 
@@ -141,9 +141,11 @@ def _words(columns: Sequence[Column], row: TableRow) -> str:
 def _measured(columns: Sequence[Column], row: TableRow) -> str:
     """Return the name with its figures, or alone if a side is missing."""
     sides, figures = _of(ColumnRole.SIDE, columns, row), _of(ColumnRole.FIGURE, columns, row)
-    shown = [" → ".join(sides), *(figure for figure in figures if figure != NOTHING)] if NOTHING not in sides else []
+    figures_of_row = (
+        [" → ".join(sides), *(figure for figure in figures if figure != NOTHING)] if NOTHING not in sides else []
+    )
     (name,) = _of(ColumnRole.NAME, columns, row)
-    return f"{name} ({', '.join(shown)})" if shown else name
+    return f"{name} ({', '.join(figures_of_row)})" if figures_of_row else name
 
 
 def _of(role: ColumnRole, columns: Sequence[Column], row: TableRow) -> list[str]:
@@ -151,8 +153,8 @@ def _of(role: ColumnRole, columns: Sequence[Column], row: TableRow) -> list[str]
 
 
 def _bullets(lines: Sequence[str], total: int, more_at: str) -> str:
-    shown = [f"- {line}" for line in lines[:LISTED_ROWS]]
-    return "\n".join([*shown, *_more(total - len(shown), more_at)])
+    items = [f"- {line}" for line in lines[:LISTED_ROWS]]
+    return "\n".join([*items, *_more(total - len(items), more_at)])
 
 
 def _more(hidden: int, more_at: str) -> list[str]:

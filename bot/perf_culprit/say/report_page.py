@@ -99,37 +99,37 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
     if not (any(sides) or finding.series or rules):
         return None
     factor, unit = shown_unit((*sides[0], *sides[1], *finding.series), finding.metric.unit)
-    drawn: dict[str, Any] = {"unit": plain(unit, limit=TEXT_LIMITS.unit_characters) if unit else ""}
+    data: dict[str, Any] = {"unit": plain(unit, limit=TEXT_LIMITS.unit_characters) if unit else ""}
     if any(sides):
-        drawn["samples"] = [_short(side, factor) for side in sides]
-        drawn["shapes"] = "" if finding.chart.time_series else _shapes(finding)
+        data["samples"] = [_short(side, factor) for side in sides]
+        data["shapes"] = "" if finding.chart.time_series else _shapes(finding)
     if finding.series:
-        drawn["series"] = _short(finding.series, factor)
+        data["series"] = _short(finding.series, factor)
         if finding.category and finding.category_limit is not None:
-            drawn["category"] = [
+            data["category"] = [
                 plain(finding.category, limit=TEXT_LIMITS.unit_characters),
                 *_short((finding.category_limit,), factor),
             ]
-        drawn["steps"] = [[step.index, *_short((step.before, step.after), factor)] for step in steps]
+        data["steps"] = [[step.index, *_short((step.before, step.after), factor)] for step in steps]
     if finding.chart.time_series is not None:
-        drawn["time"] = _time(finding.chart.time_series, factor, limits="control limits" if rules is None else "levels")
+        data["time"] = _time(finding.chart.time_series, factor, limits="control limits" if rules is None else "levels")
     if rules is not None:
-        drawn["rules"] = [_rule(rule) for rule in rules.rules]
-        drawn["votes"] = [[plain(vote.run), int(vote.flagged)] for vote in rules.votes]
-    return drawn
+        data["rules"] = [_rule(rule) for rule in rules.rules]
+        data["votes"] = [[plain(vote.run), int(vote.flagged)] for vote in rules.votes]
+    return data
 
 
 def _shapes(finding: Finding) -> str:
     """Describe both sides' samples in words; "" if one has too few [B17, figure 3]."""
     words = []
-    for name, drawn, side in (
+    for name, samples, side in (
         ("before", finding.chart.baseline_samples, finding.baseline),
         ("after", finding.chart.target_samples, finding.target),
     ):
-        if (shape := shape_of(np.array(drawn))) is None:
+        if (shape := shape_of(np.array(samples))) is None:
             return ""
-        count = len(drawn) if side is None else side.count
-        part = f" ({len(drawn)} of {count:,} samples)" if count > len(drawn) else ""
+        count = len(samples) if side is None else side.count
+        part = f" ({len(samples)} of {count:,} samples)" if count > len(samples) else ""
         modes, how = count_of(shape.modes, "mode"), "not" if shape.normal_p < _NOT_NORMAL else "close to"
         normal = f"{how} normal (p {significant(shape.normal_p)})"
         words.append(f"{name}{part}: {modes}, skewness {significant(shape.skewness)}, {normal}")

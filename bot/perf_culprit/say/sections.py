@@ -141,10 +141,10 @@ def left_what(findings: Sequence[Finding], its: str) -> str:
 
 def split(report: Report) -> Sections:
     findings, beside = _one_time_each(sorted(report.findings, key=_reading_order))
-    judged = report.conclusion not in UNJUDGED
+    is_judged = report.conclusion not in UNJUDGED
 
     def of(*verdicts: Verdict) -> tuple[Finding, ...]:
-        return tuple(finding for finding in findings if judged and finding.verdict in verdicts)
+        return tuple(finding for finding in findings if is_judged and finding.verdict in verdicts)
 
     return Sections(
         regressions=of(Verdict.REGRESSION),
@@ -155,7 +155,7 @@ def split(report: Report) -> Sections:
         quiet=tuple(finding for finding in findings if finding.verdict in QUIET_VERDICTS and not finding.is_set_aside),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
         watched=tuple(finding for finding in findings if finding.is_watched),
-        unjudged=() if judged else tuple(finding for finding in findings if finding.verdict not in QUIET_VERDICTS),
+        unjudged=() if is_judged else tuple(finding for finding in findings if finding.verdict not in QUIET_VERDICTS),
         several_metrics=has_several_metrics(findings),
         beside=beside,
     )
@@ -174,14 +174,14 @@ def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict
     together: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         together.setdefault(_sameness(finding), []).append(finding)
-    kept: list[Finding] = []
+    main: list[Finding] = []
     beside: dict[MetricKey, tuple[Finding, ...]] = {}
     for group in together.values():
         first = min(group, key=lambda finding: (_LOUDEST_FIRST[finding.level], finding.key.metric != "time"))
-        kept.append(first)
+        main.append(first)
         if len(group) > 1:
             beside[first.key] = tuple(finding for finding in group if finding is not first)
-    return kept, beside
+    return main, beside
 
 
 def _sameness(finding: Finding) -> tuple[object, ...]:

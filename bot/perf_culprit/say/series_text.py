@@ -66,11 +66,11 @@ FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
 _T = TypeVar("_T", ChangePoint, SeriesAlarm)
 
 
-def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newest: int = 0) -> bytes:
+def changes_json(all_changes: Sequence[SeriesChanges], *, labels: Sequence[str], newest: int = 0) -> bytes:
     """Encode the changes. docs/evidence/change-point.md describes the fields. `newest`: the number of rows to add."""
-    columns = [_column(changes, labels) for changes in judged]
+    columns = [_column(changes, labels) for changes in all_changes]
     data = {"format": _FORMAT, "version": _VERSION, "columns": columns}
-    for column, entry in zip(columns, judged if newest else (), strict=False):
+    for column, entry in zip(columns, all_changes if newest else (), strict=False):
         column["newest"] = [
             {"index": index, "label": labels[index], "value": value if math.isfinite(value) else None}
             for index, value in list(enumerate(entry.series.values))[-newest:]
@@ -117,11 +117,11 @@ def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
     return {"index": alarm.index, "label": alarm.label, **of_change, "strength": change.strength}
 
 
-def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
+def changes_text(table: SeriesTable, all_changes: Sequence[SeriesChanges]) -> str:
     """Render a block per series, changed ones first. A single unchanged one is drawn too. Rows count from 0."""
-    told_first = sorted(judged, key=lambda changes: not (changes.changes or changes.alarms))
+    told_first = sorted(all_changes, key=lambda changes: not (changes.changes or changes.alarms))
     label = None if table.label_name is None else plain(table.label_name, limit=TEXT_LIMITS.tag_characters)
-    nodes = [node for entry in told_first for node in _series_nodes(entry, label, alone=len(judged) == 1)]
+    nodes = [node for entry in told_first for node in _series_nodes(entry, label, alone=len(all_changes) == 1)]
     notes = [*map(worded, table.notes)]
     return _shown([*nodes, *([Bullets(items=notes, total=len(notes), title=Safe("Notes"))] if notes else [])])
 
@@ -192,8 +192,8 @@ def _table(label: str | None, names: Sequence[str], rows: Sequence[_T], cells: C
         labelled: tuple[Text, ...] = (Name(short, TEXT_LIMITS.tag_characters) if short else Safe(""),) if label else ()
         return TableRow((Safe(one.index), *labelled, *cells(one)))
 
-    shown = tuple(Column(name=name, right=name in FIGURES) for name in ("row", label, *names) if name)
-    return table(shown, rows, row, shown=Shown.TABLE, most=_LISTED)
+    heads = tuple(Column(name=name, right=name in FIGURES) for name in ("row", label, *names) if name)
+    return table(heads, rows, row, shown=Shown.TABLE, most=_LISTED)
 
 
 def _change_cells(change: ChangePoint, *, unit: str) -> Iterator[Text]:
@@ -286,12 +286,12 @@ def _frame(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
 def _shaded(row: Metric, versions: Sequence[str]) -> Iterator[str]:
     shades = {cell.version: f' class="{SHADES[cell.verdict]} {_size(cell)}"' for cell in row.cells if _moved(cell)}
     for version, symbol in zip(versions, _symbols(row, versions), strict=True):
-        shown, _, change = symbol.partition(" ")
+        content, _, change = symbol.partition(" ")
         if change and len(versions) > TEXT_LIMITS.wide_versions:
-            shown = f'<abbr title="{change} in {html(Prose(version, TEXT_LIMITS.tag_characters))}">{shown}</abbr>'
+            content = f'<abbr title="{change} in {html(Prose(version, TEXT_LIMITS.tag_characters))}">{content}</abbr>'
         else:
-            shown = symbol
-        yield f"<td{shades.get(version, '')}>{shown}</td>"
+            content = symbol
+        yield f"<td{shades.get(version, '')}>{content}</td>"
 
 
 def _size(cell: Cell) -> str:
@@ -300,8 +300,8 @@ def _size(cell: Cell) -> str:
 
 def _curves(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
     """Draw metrics whose median or mean changed over the versions, or the first metrics if none did."""
-    drawn = (_curve(row, matrix.versions) for row in (rows or matrix.rows)[: TEXT_LIMITS.curves] if row.levels)
-    return Safe("\n".join(['<div class="charts">', *drawn, "</div>"]))
+    curves = (_curve(row, matrix.versions) for row in (rows or matrix.rows)[: TEXT_LIMITS.curves] if row.levels)
+    return Safe("\n".join(['<div class="charts">', *curves, "</div>"]))
 
 
 def _curve(row: Metric, versions: Sequence[str]) -> str:

@@ -115,9 +115,9 @@ def _sweep(report: SimulationReport) -> Iterator[DocumentNode]:
         key=lambda name: len({_value(configuration, name).text for configuration in report.configurations}),
     )
     if all(_NUMBER.fullmatch(_value(configuration, axis).text) for configuration in report.configurations):
-        told = Safe("Dots are simulated, rings are known from elsewhere (the model's references)")
-        drawn = partial(_charts, report, axis)
-        yield Picture(markdown=Safe(""), html=drawn, title=told if report.references else None)
+        caption = Safe("Dots are simulated, rings are known from elsewhere (the model's references)")
+        charts = partial(_charts, report, axis)
+        yield Picture(markdown=Safe(""), html=charts, title=caption if report.references else None)
     layers = _scored(report)
     yield _ranking(report, layers)
     if layers and len(report.swept) > 1:

@@ -17,8 +17,8 @@ class Lack(StrEnum):
 def lack_line(lack: Lack, reason: str, *, sha: str, run_url: str) -> Safe:
     """Return the line above an earlier result. `reason` may quote a stranger's file."""
     run = Hyperlink(Safe("the run"), run_url)
-    told = "> ⚠️ **{}:** {} ({}, {}). What follows is an earlier result."
-    return markdown(words(told, Safe(lack), Name(sha[:7]), Prose(reason), run))
+    form = "> ⚠️ **{}:** {} ({}, {}). What follows is an earlier result."
+    return markdown(words(form, Safe(lack), Name(sha[:7]), Prose(reason), run))
 
 
 def unmeasured_text(reason: str, *, sha: str, run_url: str) -> str:

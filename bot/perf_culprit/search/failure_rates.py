@@ -183,10 +183,10 @@ def _information(standing: SearchView, view: _View) -> Floats:
         slow = standing.reach.slow_mass
         return slow(mass * since) + (mass @ before - slow(mass * before)) + view.none * none
 
-    told = _entropy(expected(rise.before, rise.since, view.rate)) - expected(
+    gain = _entropy(expected(rise.before, rise.since, view.rate)) - expected(
         _entropy(rise.before), _entropy(rise.since), float(_entropy(view.rate))
     )
-    return np.asarray(np.where(standing.usable, np.maximum(told, 0.0), 0.0))
+    return np.asarray(np.where(standing.usable, np.maximum(gain, 0.0), 0.0))
 
 
 def _leading(standing: SearchView, view: _View) -> tuple[int, float]:

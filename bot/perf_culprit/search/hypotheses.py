@@ -47,16 +47,16 @@ class SearchModel(MachineNoise):
     @cached_property
     def _patterns(self) -> tuple[Floats, Integers]:
         """Distinct patterns over samples [k, n] and each hypothesis' pattern [N]."""
-        measured = self.samples.measured()
-        columns = np.stack([self.reach.column(int(commit)) for commit in measured])
+        commits = self.samples.measured()
+        columns = np.stack([self.reach.column(int(commit)) for commit in commits])
         # Equal fingerprints mean equal patterns: 64 random bits per measured commit.
-        bits = np.random.default_rng(0).integers(1, 2**63, size=len(measured), dtype=np.uint64)
+        bits = np.random.default_rng(0).integers(1, 2**63, size=len(commits), dtype=np.uint64)
         fingerprint = (columns * bits[:, None]).sum(axis=0, dtype=np.uint64)
         _, first, inverse = np.unique(fingerprint, return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        place = np.searchsorted(measured, self.samples.commit)
+        place = np.searchsorted(commits, self.samples.commit)
         patterns = columns[:, first[order]].T[:, place].astype(np.float64)
         return patterns, rank[inverse].astype(np.intp)
 

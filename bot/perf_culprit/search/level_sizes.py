@@ -64,10 +64,10 @@ def level_difference(standing: SearchView, low: int, high: int, *, cleaned: bool
     measured ones.
     """
     samples = standing.model.design.samples if cleaned else standing.samples
-    measured = samples.measured().tolist()
-    if low not in measured or high not in measured:
+    commits = samples.measured().tolist()
+    if low not in commits or high not in commits:
         return None
-    others = [commit for commit in measured if commit not in (low, high)]
+    others = [commit for commit in commits if commit not in (low, high)]
     levels = [(samples.commit == commit).astype(np.float64) for commit in (high, *others)]
     if samples.count - 1 - len(levels) < FEWEST_DOF:
         rest = np.isin(samples.commit, others).astype(np.float64)

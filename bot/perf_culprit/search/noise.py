@@ -135,8 +135,8 @@ class MachineNoise:
             return False
         ends = self.samples.select(self.ends)
         bad = (ends.commit == self.reach.size).astype(np.float64)
-        kept = 1 / (1 + np.square(pattern_evidence.LAMBDAS))
-        return float(pattern_evidence.lambda_weights(PatternDesign(ends), bad) @ kept) > STABLE
+        shares = 1 / (1 + np.square(pattern_evidence.LAMBDAS))
+        return float(pattern_evidence.lambda_weights(PatternDesign(ends), bad) @ shares) > STABLE
 
     @cached_property
     def step(self) -> pattern_evidence.Fit:

@@ -103,17 +103,17 @@ def _reproduce(standing: SearchView) -> SearchState:  # noqa: PLR0911 - a rule o
     if excludes_expected(standing) or (tells and (_is_negligible(standing) or _is_opposite(standing))):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     is_early = not is_first_analysis and not standing.model.is_quiet
-    judged, log_bf = _weighed(standing)
+    weighed, log_bf = _weighed(standing)
     if is_early:
-        return _enter(judged, Phase.SEARCH) if begins_early(judged, log_bf) else state
+        return _enter(weighed, Phase.SEARCH) if begins_early(weighed, log_bf) else state
     if log_bf > ODDS_20:
-        needed = expected_executions(judged, optimistic=True)
+        needed = expected_executions(weighed, optimistic=True)
         if needed > standing.left:
-            return conclude(judged, OutcomeKind.INCONCLUSIVE, needed=needed)
-        return _enter(judged, Phase.SEARCH)
+            return conclude(weighed, OutcomeKind.INCONCLUSIVE, needed=needed)
+        return _enter(weighed, Phase.SEARCH)
     if log_bf < -ODDS_10 and _may_deny(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
-    is_over = per_end >= LAST_ANALYSIS or (per_end >= NULL_ANALYSIS and _is_in_vain(judged, per_end))
+    is_over = per_end >= LAST_ANALYSIS or (per_end >= NULL_ANALYSIS and _is_in_vain(weighed, per_end))
     return conclude(standing, OutcomeKind.INCONCLUSIVE) if is_over else state
 
 

@@ -194,10 +194,10 @@ def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
 def _decay(standing: SearchView, base: Outcome) -> Outcome:
     """Isotonic regression of the measured commits' levels on their depth, in stretches between levels."""
     samples, depth = standing.model.design.samples, standing.model.depth
-    measured = sorted((int(c) for c in samples.measured()), key=lambda c: (depth[c], c))
-    total = np.array([samples.weight[samples.commit == c].sum() for c in measured])
+    commits = sorted((int(c) for c in samples.measured()), key=lambda c: (depth[c], c))
+    total = np.array([samples.weight[samples.commit == c].sum() for c in commits])
     mean = np.array(
-        [np.average(samples.y[samples.commit == c], weights=samples.weight[samples.commit == c]) for c in measured]
+        [np.average(samples.y[samples.commit == c], weights=samples.weight[samples.commit == c]) for c in commits]
     )
     level = isotonic_regression(mean, weights=total).x
     whole = max(float(level[-1] - level[0]), 1e-12)
@@ -208,8 +208,8 @@ def _decay(standing: SearchView, base: Outcome) -> Outcome:
         rise = float(level[high] - level[low])
         parts.append(
             DecayPart(
-                after=standing.name(measured[high - 1]),
-                until=standing.name(measured[high]),
+                after=standing.name(commits[high - 1]),
+                until=standing.name(commits[high]),
                 relative_change=float(np.expm1(sign * rise)),
                 share=rise / whole,
             )

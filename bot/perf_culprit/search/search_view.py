@@ -80,14 +80,14 @@ class SearchView:
     def skipped(self) -> Mapping[str, str]:
         """Commits that cannot be measured, and the reason. Occasional crashes are no reason."""
         failures = [pair for result in self.state.results for pair in result.failures.items()]
-        measured = Counter(commit for result in self.state.results for commit in result.values)
+        successes = Counter(commit for result in self.state.results for commit in result.values)
         crashes: dict[str, int] = {}
         skipped: dict[str, str] = {}
         for commit, failure in failures:
             crashes[commit] = crashes.get(commit, 0) + 1
-            often = crashes[commit] >= max(FAILURES_TO_STOP, measured[commit])
+            often = crashes[commit] >= max(FAILURES_TO_STOP, successes[commit])
             place = self.positions.get(commit)
-            hardly = place is not None and not measured[commit] and self.works[place] < HARDLY_WORKS
+            hardly = place is not None and not successes[commit] and self.works[place] < HARDLY_WORKS
             if failure.kind is not FailureKind.CRASHED or often or hardly:
                 skipped[commit] = failure.message or str(failure.kind)
         return skipped

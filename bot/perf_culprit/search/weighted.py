@@ -301,8 +301,8 @@ def progress(standing: SearchView) -> Progress:
     is_reproduced = state.phase in (Phase.SEARCH, Phase.CONFIRM)
     left = stand.left if is_reproduced else standing.prior > 0
     tests = 1 + tests_left(standing.reach, standing.usable, left) + (not is_reproduced)
-    measured = [] if stand.target is None else [_rounds(standing, stand.good, stand.target)]
-    made = min(map(len, _against_parents(standing) if state.phase is Phase.CONFIRM else measured), default=0)
+    round_lists = [] if stand.target is None else [_rounds(standing, stand.good, stand.target)]
+    made = min(map(len, _against_parents(standing) if state.phase is Phase.CONFIRM else round_lists), default=0)
     ends = _outcome(standing, OutcomeKind.BUDGET_SPENT)
     return Progress(
         phase=state.phase,

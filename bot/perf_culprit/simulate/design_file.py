@@ -226,24 +226,24 @@ def load_design(path: Path, parameters: Mapping[str, str] | None = None) -> Desi
 
 def parse_design(data: bytes, parameters: Mapping[str, str], *, place: str) -> Design:
     """Parse the model in `data` with these parameter values; a ConfigError with `place:line` if it is invalid."""
-    prepare = partial(_fill, given=dict(parameters), place=place)
+    prepare = partial(_fill, parameters=dict(parameters), place=place)
     return parse_yaml(data, Design, place=place, docs=_MODEL_PAGE, prepare=prepare, check=faults)
 
 
-def _fill(root: yaml.Node, *, given: Mapping[str, str], place: str) -> None:
+def _fill(root: yaml.Node, *, parameters: Mapping[str, str], place: str) -> None:
     """Replace each `${name}` by the parameter's value."""
     if not isinstance(root, yaml.MappingNode):
         return
     parts = {key.value: value for key, value in root.value}
     own = parts.get("parameters")
     defaults = {key.value: value.value for key, value in own.value} if isinstance(own, yaml.MappingNode) else {}
-    if unknown := given.keys() - defaults.keys():
+    if unknown := parameters.keys() - defaults.keys():
         raise UsageError(
             f"the model has no parameter {min(unknown)!r}",
             place=place,
             next_step=f"use one of: {', '.join(map(str, defaults)) or 'none; list them under parameters'}",
         )
-    values = {**defaults, **given}
+    values = {**defaults, **parameters}
     for key, value in own.value if isinstance(own, yaml.MappingNode) else ():
         value.value = values[key.value]
     for name, part in parts.items():

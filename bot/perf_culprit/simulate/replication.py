@@ -41,11 +41,11 @@ def _requests(network: Network, edges: Floats) -> Iterator[_OutputValues]:
     for kind, responses in sorted(network.responses.items()):
         rows = np.array(responses, dtype=np.float64).reshape(-1, 3)
         fine = rows[rows[:, 2] == 1]
-        taken, _ = np.histogram(fine[:, 1], edges, weights=fine[:, 1] - fine[:, 0])
+        busy, _ = np.histogram(fine[:, 1], edges, weights=fine[:, 1] - fine[:, 0])
         ended, _ = np.histogram(fine[:, 1], edges)
         throughput = _output(kind, "throughput", "requests/s", Layer.WORLD_VIEW, Direction.HIGHER_IS_BETTER)
         with np.errstate(invalid="ignore"):
-            yield _output(kind, "response time", "s", Layer.WORLD_VIEW), taken / ended
+            yield _output(kind, "response time", "s", Layer.WORLD_VIEW), busy / ended
         yield throughput, ended / np.diff(edges)
 
 
@@ -155,8 +155,8 @@ def replications(
             first = len(done)
             done += pool.map(one, range(first, min(first + workers, limit)))
             widths = precise_widths(done, chosen)
-            shown = f", ± {max(widths):.1%}" if widths and math.isfinite(max(widths)) else ""
-            tell(f"{design.name} {scenario}: {len(done)} of at most {limit} replications{shown}")
+            precision = f", ± {max(widths):.1%}" if widths and math.isfinite(max(widths)) else ""
+            tell(f"{design.name} {scenario}: {len(done)} of at most {limit} replications{precision}")
             # Check one by one, so that the result does not depend on the number of cores.
             for number in range(max(first + 1, fewest), len(done) + 1):
                 if number == limit or is_precise(precise_widths(done[:number], chosen), chosen.precision):

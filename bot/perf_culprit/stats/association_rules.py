@@ -134,13 +134,13 @@ def _with_one(frequent: _Frequent, block: Integers, mining: Mining) -> Rules:
     rows, premises = np.nonzero(is_rule)
     counts, consequents = both[rows, premises].astype(np.float64), block[rows]
     if mining.prune:
-        kept = _beyond_chance(
+        likely = _beyond_chance(
             counts,
             frequent.counts[premises],
             frequent.counts[consequents] / frequent.instants,
             alpha=mining.alpha / frequent.size,
         )
-        counts, premises, consequents = counts[kept], premises[kept], consequents[kept]
+        counts, premises, consequents = counts[likely], premises[likely], consequents[likely]
     return frequent.rules(premises[:, None], consequents, counts, frequent.counts[premises])
 
 
@@ -156,8 +156,9 @@ def _with_two(frequent: _Frequent, consequent: int, together: NDArray[np.float32
         of_one = held.sum(axis=0) / frequent.counts
         best = np.maximum(np.maximum(of_one[first], of_one[second]), frequent.counts[consequent] / frequent.instants)
         tried = max(frequent.size * (frequent.size - 1) / 2, 1)
-        kept = _beyond_chance(counts, premise_counts, best, alpha=mining.alpha / tried)
-        first, second, counts, premise_counts = first[kept], second[kept], counts[kept], premise_counts[kept]
+        likely = _beyond_chance(counts, premise_counts, best, alpha=mining.alpha / tried)
+        first, second = first[likely], second[likely]
+        counts, premise_counts = counts[likely], premise_counts[likely]
     premises = np.column_stack([first, second])
     return frequent.rules(premises, np.full(len(first), consequent), counts, premise_counts)
 

@@ -80,8 +80,8 @@ def _pooled(squares: Floats, freedom: Floats, kind: Integers) -> Floats:
     squares, freedom = squares.sum(axis=1), freedom.sum(axis=1)
     variance = np.full(len(squares), np.nan)
     for rows in (kind == one for one in np.unique(kind)):
-        told = rows & (freedom > 0)
-        if told.any():
-            prior = suite_prior(squares[told] / freedom[told], float(np.median(freedom[told])))
-            variance[told] = prior.moderated(squares[told], freedom[told])
+        has_freedom = rows & (freedom > 0)
+        if has_freedom.any():
+            prior = suite_prior(squares[has_freedom] / freedom[has_freedom], float(np.median(freedom[has_freedom])))
+            variance[has_freedom] = prior.moderated(squares[has_freedom], freedom[has_freedom])
     return variance

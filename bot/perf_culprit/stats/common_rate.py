@@ -44,8 +44,8 @@ def interval_medians(times_s: Floats, values: Floats, *, edges_s: Floats) -> Flo
     medians = np.full((len(edges_s) - 1, values.shape[1]), np.nan)
     sizes = np.diff(bounds)
     for size in np.unique(sizes[sizes > 0]):
-        alike = np.flatnonzero(sizes == size)
-        medians[alike] = _medians(values[bounds[alike] + np.arange(size)[:, None]])
+        places = np.flatnonzero(sizes == size)
+        medians[places] = _medians(values[bounds[places] + np.arange(size)[:, None]])
     return medians
 
 

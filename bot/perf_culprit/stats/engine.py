@@ -60,12 +60,12 @@ def judge_units(
     part = part.ordered if part.is_in_rounds else part
     is_swapped = not part.has_smaller_target
     compared = _compared(part.mirrored() if is_swapped else part, least_change[noisy], tiers, rng)
-    judged = _judgement(compared, least_change[noisy], tiers)
+    judgement = _judgement(compared, least_change[noisy], tiers)
     if is_swapped:
-        judged = _turned(judged, np.full(len(part.location), -1.0))
-        judged = replace(judged, suite=replace(judged.suite, change=-judged.suite.change))
-    judged = _turned(judged, np.where(part.orientation < 0, -1.0, 1.0))
-    return replace(_merged(whole, noisy, judged), suite=judged.suite)
+        judgement = _turned(judgement, np.full(len(part.location), -1.0))
+        judgement = replace(judgement, suite=replace(judgement.suite, change=-judgement.suite.change))
+    judgement = _turned(judgement, np.where(part.orientation < 0, -1.0, 1.0))
+    return replace(_merged(whole, noisy, judgement), suite=judgement.suite)
 
 
 def _nothing(size: int) -> UnitJudgement:
@@ -94,10 +94,10 @@ def _merged(whole: UnitJudgement, rows: Booleans, part: UnitJudgement) -> UnitJu
     return replace(whole, **{name: placed(name) for name in BENCHMARK_FIELDS})
 
 
-def _turned(judged: UnitJudgement, sign: Floats) -> UnitJudgement:
+def _turned(judgement: UnitJudgement, sign: Floats) -> UnitJudgement:
     """Multiply changes by `sign` (B,), and put the interval's ends in order again."""
-    ends = judged.low * sign, judged.high * sign
-    return replace(judged, change=judged.change * sign, low=np.minimum(*ends), high=np.maximum(*ends))
+    ends = judgement.low * sign, judgement.high * sign
+    return replace(judgement, change=judgement.change * sign, low=np.minimum(*ends), high=np.maximum(*ends))
 
 
 def _fixed_counts(table: UnitTable) -> Booleans:
@@ -189,8 +189,8 @@ def _judgement(compared: ComparedSides, least_change: Floats, tiers: Tiers) -> U
     part = compared.raw_change - compared.change
     differs = compared.differs & (compared.rate > tiers.suspected)
     is_left_in = (np.abs(part) >= least_change) | (part != 0) & (is_common | differs)
-    shown = np.where(is_left_in, compared.raw_change, compared.change)
-    is_small = is_left_in & (shown * np.sign(compared.change) < least_change)
+    change = np.where(is_left_in, compared.raw_change, compared.change)
+    is_small = is_left_in & (change * np.sign(compared.change) < least_change)
     rate = np.where(is_small, 1.0, compared.rate)
     is_suspected = rate <= tiers.suspected
     is_proven = is_suspected & ~is_small & (compared.proof <= tiers.proven)
@@ -201,11 +201,11 @@ def _judgement(compared: ComparedSides, least_change: Floats, tiers: Tiers) -> U
     wobble = np.sqrt(special.fdtri(freedom, freedom, FOUND))
     visible = np.maximum(compared.limit * wobble, least_change) + compared.tail.distance(2 * (1 - POWER))
     # If the suite moved, only a change beyond its shift is visible. A change not found may still be as large as shown.
-    visible = visible + np.abs(shown - compared.change)
-    visible = np.where(is_suspected, visible, np.maximum(visible, np.abs(shown)))
-    low, high = _interval(shown, half, least_change, is_suspected=is_suspected, is_proven=is_proven)
+    visible = visible + np.abs(change - compared.change)
+    visible = np.where(is_suspected, visible, np.maximum(visible, np.abs(change)))
+    low, high = _interval(change, half, least_change, is_suspected=is_suspected, is_proven=is_proven)
     return UnitJudgement(
-        change=shown,
+        change=change,
         low=low,
         high=high,
         p_value=compared.tail.of(np.abs(compared.change)),

@@ -105,10 +105,10 @@ def compare_rounds(table: UnitTable, *, least_change: Floats, tiers: Tiers, rng:
     labellings = relabelled(table.is_target, table.block, benchmarks=size, rng=rng)
     has_many = has_many_units(table.is_target, labellings)
     # With many units the labellings decide; the model is only reported.
-    told = labellings.first(TO_DRAW // size + 2) if has_many else labellings
-    noise = noise_of(values, told)
+    first = labellings.first(TO_DRAW // size + 2) if has_many else labellings
+    noise = noise_of(values, first)
     tails, change, half = noise.tails(least_change), noise.change[:, 0], noise.half_width
-    suite_tail = _learned(tails, told, size * max(len(table.block) - int(table.block.max()) - 2, 0))
+    suite_tail = _learned(tails, first, size * max(len(table.block) - int(table.block.max()) - 2, 0))
     loudness = shift_loudness(y, labellings, present=present) if has_many else _loudness(tails)
     loudest = largest_loudness(loudness)
     by_labels, by_model = relabelled_rates(loudness, loudest), np.minimum(size * suite_tail.corrected(tails[:, 0]), 1.0)

@@ -72,11 +72,11 @@ def _factor(level: float, usual: float) -> float:
 
 def nearer(values: npt.ArrayLike, *, to: float, than: float) -> Booleans:
     """Return whether each value is nearer to `to` than to `than`; compared by ratio where both levels are positive."""
-    given = np.asarray(values, dtype=float)
+    numbers = np.asarray(values, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         if to > 0 and than > 0:
-            given, to, than = np.log(given), float(np.log(to)), float(np.log(than))
-        return np.asarray(np.abs(given - to) < np.abs(given - than))
+            numbers, to, than = np.log(numbers), float(np.log(to)), float(np.log(than))
+        return np.asarray(np.abs(numbers - to) < np.abs(numbers - than))
 
 
 def _end(staying: Booleans, *, finite: Booleans) -> int:

@@ -71,11 +71,11 @@ def fit_quality(load: Floats, values: Floats, *, model: LinearLoad) -> FitQualit
     splits = _splits(len(load))
     fitted = 2 * len(load) // 3 if len(load) >= SMALLEST_SPLIT else len(load)
     train, test = splits[:, :fitted], splits[:, fitted:] if len(load) >= SMALLEST_SPLIT else splits
-    loads, measured = load[test], values[test]
+    loads, actual = load[test], values[test]
     slope, intercept = _fit_rows(load[train], values[train])
     predicted = slope[:, None] * loads + intercept[:, None]
-    level = np.abs(measured).mean(axis=1)
-    errors = np.divide(np.abs(predicted - measured).mean(axis=1), level, out=np.zeros_like(level), where=level > 0)
+    level = np.abs(actual).mean(axis=1)
+    errors = np.divide(np.abs(predicted - actual).mean(axis=1), level, out=np.zeros_like(level), where=level > 0)
     # The ranks of a line's values are those of its argument, forwards or backwards.
     ranks = _row_correlations(_row_ranks(load, test), _row_ranks(values, test)) * np.sign(slope)
     return FitQuality(r_squared, float(ranks.mean()), float(errors.mean()))

@@ -126,9 +126,9 @@ def newest_shifts(common: Floats) -> tuple[JudgedShift, Floats]:
         level += max(FOLLOWS, 1 / (block + 1)) * steps[block]
     rates, error = np.ones(len(common)), SHIFT
     for block in range(FIRST_JUDGED_BLOCK, len(common)):
-        told = steps[1:block]
-        worth = len(told) / SLOW
-        error = math.sqrt((SHIFT_WORTH * SHIFT**2 + float((told**2).mean()) * worth) / (SHIFT_WORTH + worth))
+        steps_inside = steps[1:block]
+        worth = len(steps_inside) / SLOW
+        error = math.sqrt((SHIFT_WORTH * SHIFT**2 + float((steps_inside**2).mean()) * worth) / (SHIFT_WORTH + worth))
         rates[block] = _rate(abs(float(steps[block])), error, SHIFT_WORTH + worth)
     return JudgedShift(change=float(steps[-1]), error=error, rate=float(rates[-1])), rates
 
@@ -183,11 +183,11 @@ def widened(labels: Booleans, correlation: float, own_part: Floats | float) -> F
     `own_part`: the part of the variance within sides that these blocks told; neighbours make it too small.
     """
     count = labels.shape[1]
-    alike = correlation ** np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+    decay = correlation ** np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
     targets, others = labels.sum(axis=1), (~labels).sum(axis=1)
     contrast = labels / targets[:, None] - ~labels / others[:, None]
-    inside = ((labels @ alike) * labels).sum(axis=1) / targets + ((~labels @ alike) * ~labels).sum(axis=1) / others
+    inside = ((labels @ decay) * labels).sum(axis=1) / targets + ((~labels @ decay) * ~labels).sum(axis=1) / others
     narrow = (count - inside) / max(count - 2, 1)
-    between = ((contrast @ alike) * contrast).sum(axis=1) / (1 / targets + 1 / others)
+    between = ((contrast @ decay) * contrast).sum(axis=1) / (1 / targets + 1 / others)
     wide: Floats = between / np.maximum(1 - np.asarray(own_part) * (1 - narrow), 0.2)
     return wide

@@ -49,9 +49,9 @@ class Ragged:
 
     def rows(self, chosen: Integers) -> "Ragged":
         """Return only the rows with these indices (k,), in ascending order."""
-        kept = np.zeros(len(self.sizes), dtype=np.bool_)
-        kept[chosen] = True
-        return Ragged(self.values[np.repeat(kept, self.sizes)], self.sizes[chosen])
+        is_chosen = np.zeros(len(self.sizes), dtype=np.bool_)
+        is_chosen[chosen] = True
+        return Ragged(self.values[np.repeat(is_chosen, self.sizes)], self.sizes[chosen])
 
     def joined(self, other: "Ragged") -> "Ragged":
         """Append the same row of `other` to each row."""

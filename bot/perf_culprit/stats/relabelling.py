@@ -63,8 +63,8 @@ def _drawn_labellings(
 ) -> Booleans:
     labels = np.zeros((most, len(is_target)), np.bool_)
     for units, count in zip(members, chosen, strict=True):
-        drawn = units[rng.random((most, len(units))).argsort(axis=1)[:, :count]]
-        np.put_along_axis(labels, drawn, values=True, axis=1)
+        orders = units[rng.random((most, len(units))).argsort(axis=1)[:, :count]]
+        np.put_along_axis(labels, orders, values=True, axis=1)
     labels[0] = is_target
     return labels
 

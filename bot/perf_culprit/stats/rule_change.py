@@ -42,10 +42,10 @@ def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> RuleCounts:
     """Count the rules' premises and matches in a run whose levels are `bits`."""
     premises, matches = np.zeros(len(rules), dtype=np.intp), np.zeros(len(rules), dtype=np.intp)
     for part in row_blocks(len(rules), cells=bits.held.shape[1]):
-        taken = rules.take(np.arange(part.start, part.stop))
-        held = premise_bits(taken, bits, items)
+        rules_of_part = rules.take(np.arange(part.start, part.stop))
+        held = premise_bits(rules_of_part, bits, items)
         premises[part] = np.bitwise_count(held).sum(axis=1)
-        matches[part] = np.bitwise_count(held & bits.held[taken.consequents]).sum(axis=1)
+        matches[part] = np.bitwise_count(held & bits.held[rules_of_part.consequents]).sum(axis=1)
     return RuleCounts(premises=premises, matches=matches)
 
 

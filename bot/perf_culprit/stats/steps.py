@@ -165,11 +165,11 @@ def _candidates(values: Floats, least_effect: LeastEffect) -> list[int]:
     t = np.max([scan(values, SHORTEST_LEVEL * factor, least_effect) for factor in (1, 2, 4)], axis=0)
     inner = t[1:-1]
     peaks = np.flatnonzero((inner > MERGE_T / 2) & (inner >= t[:-2]) & (inner > t[2:])) + 1
-    kept: list[int] = []
+    places: list[int] = []
     for peak in peaks[np.argsort(-t[peaks], kind="stable")]:
-        if all(abs(peak - other) >= SHORTEST_LEVEL for other in kept):
-            kept.append(int(peak))
-    return sorted(kept)
+        if all(abs(peak - other) >= SHORTEST_LEVEL for other in places):
+            places.append(int(peak))
+    return sorted(places)
 
 
 def without_short_ends(series: Floats) -> slice:
@@ -295,9 +295,9 @@ class _Runs:
     minimum_effect: float
 
     @classmethod
-    def of(cls, given: Floats, minimum_effect: float) -> "_Runs":
-        values = on_level_scale(given)
-        return cls(given=given, values=values, clipped=clip_outliers(values), minimum_effect=minimum_effect)
+    def of(cls, series: Floats, minimum_effect: float) -> "_Runs":
+        values = on_level_scale(series)
+        return cls(given=series, values=values, clipped=clip_outliers(values), minimum_effect=minimum_effect)
 
     def splits(self, end: int | None = None) -> list[int]:
         """Return the splits of the runs before `end`, including both ends."""
@@ -340,9 +340,9 @@ def _relative(before: float, after: float) -> float | None:
 
 def _finite(series: npt.ArrayLike) -> tuple[Floats, Integers]:
     """Return the finite values and their indices."""
-    given = np.asarray(series, dtype=float)
-    places = np.flatnonzero(np.isfinite(given))
-    return given[places], places
+    numbers = np.asarray(series, dtype=float)
+    places = np.flatnonzero(np.isfinite(numbers))
+    return numbers[places], places
 
 
 def steps(series: npt.ArrayLike, *, minimum_effect: float = 0.0) -> tuple[ChangePoint, ...]:
@@ -353,18 +353,18 @@ def steps(series: npt.ArrayLike, *, minimum_effect: float = 0.0) -> tuple[Change
     the first or last seven is not reported, and hides no other. `minimum_effect` is a share of the level before:
     smaller changes are neither reported nor hide others.
     """
-    given, places = _finite(series)
-    lasting = without_short_ends(given)
-    changes = _steps_of(given, places, minimum_effect)
-    if len(given[lasting]) < len(given):
-        changes = max(changes, _steps_of(given[lasting], places[lasting], minimum_effect), key=len)
+    numbers, places = _finite(series)
+    lasting = without_short_ends(numbers)
+    changes = _steps_of(numbers, places, minimum_effect)
+    if len(numbers[lasting]) < len(numbers):
+        changes = max(changes, _steps_of(numbers[lasting], places[lasting], minimum_effect), key=len)
     return changes
 
 
-def _steps_of(given: Floats, places: Integers, minimum_effect: float) -> tuple[ChangePoint, ...]:
-    if len(given) < FEWEST_VALUES:
+def _steps_of(numbers: Floats, places: Integers, minimum_effect: float) -> tuple[ChangePoint, ...]:
+    if len(numbers) < FEWEST_VALUES:
         return ()
-    runs = _Runs.of(given, minimum_effect)
+    runs = _Runs.of(numbers, minimum_effect)
     bounds = runs.splits()
     steps = [
         runs.step(low, split, high, least=MINIMUM_STRENGTH, around=BLIP_HALF_WIDTH)
@@ -398,14 +398,14 @@ def online_alarms(
     The decision for a run never changes when later runs arrive. `first_judged` is the first run that may alarm, at
     least `FIRST_JUDGED`. A change below `minimum_effect` raises no alarm and therefore starts no wait.
     """
-    given, places = _finite(series)
+    numbers, places = _finite(series)
     alarms: list[SeriesAlarm] = []
     last = -REFRACTORY - 1
     for run in range(max(first_judged, FIRST_JUDGED), len(places)):
         start = max(run + 1 - MEMORY, 0)
-        if run - last <= REFRACTORY or is_quiet(given[start : run + 1]):
+        if run - last <= REFRACTORY or is_quiet(numbers[start : run + 1]):
             continue
-        if (step := _newest_step(given[start : run + 1], minimum_effect)) is not None:
+        if (step := _newest_step(numbers[start : run + 1], minimum_effect)) is not None:
             since, change = step
             change = replace(change, index=int(places[start + change.index]))
             alarms.append(SeriesAlarm(index=int(places[run]), change=change, since=int(places[start + since])))
@@ -413,13 +413,13 @@ def online_alarms(
     return tuple(alarms)
 
 
-def _newest_step(given: Floats, minimum_effect: float) -> tuple[int, ChangePoint] | None:
+def _newest_step(numbers: Floats, minimum_effect: float) -> tuple[int, ChangePoint] | None:
     """Start of the previous level, and the step to the newest runs; None if there is no step that counts."""
-    runs, split = _Runs.of(given, minimum_effect), len(given) - NEWEST
+    runs, split = _Runs.of(numbers, minimum_effect), len(numbers) - NEWEST
     low = runs.splits(split)[-2]
     if split - low < SHORTEST_LEVEL:
         return None
-    step = runs.step(low, split, len(given), least=ALARM_STRENGTH, around=NEWEST)
+    step = runs.step(low, split, len(numbers), least=ALARM_STRENGTH, around=NEWEST)
     return (low, step) if step is not None and counts(step.before, step.after, minimum_effect) else None
 
 

@@ -43,8 +43,8 @@ class _Steps:
         """(B, K): tails of the changes; 1 below the least change, NaN where none is told."""
         size = np.abs(self.change)
         tail = replace(self.tail, freedom=heavy * self.tail.freedom)
-        told = np.where(size >= least_change, tail.of(size, jumps), 1.0)
-        return np.where(self.is_told, told, np.nan)
+        tails_of_jumps = np.where(size >= least_change, tail.of(size, jumps), 1.0)
+        return np.where(self.is_told, tails_of_jumps, np.nan)
 
 
 def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float) -> ComparedSides:
@@ -85,7 +85,7 @@ def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float
         # Without the machine's shift, no stored run proves what changed.
         proof=np.where(is_large[:, -1] & shared.is_certain, np.minimum(proof, 1.0), 1.0),
         limit=newest.distance(suspected * share * RESERVE / size),
-        shift=_shift_by_run([judged for judged, _ in shifts], earlier),
+        shift=_shift_by_run([shift for shift, _ in shifts], earlier),
         half_width=_drift(z[:, FIRST_JUDGED_BLOCK:-1]) * newest.error,
     )
 
@@ -134,14 +134,16 @@ def _steps(change: Floats, squares: Floats, count: Integers, kind: Integers) -> 
     error, worth, jumps = np.full(change.shape, SCALE**2), np.ones_like(change), how_often(count.astype(float))
     for rows in (kind == one for one in np.unique(kind)):
         for block in np.flatnonzero((is_told & (freedom > 0))[rows].any(axis=0)):
-            told = rows & is_told[:, block]
-            of_prior = told & (freedom[:, block] > 0)
+            of_block = rows & is_told[:, block]
+            of_prior = of_block & (freedom[:, block] > 0)
             own = squares[of_prior, block], freedom[of_prior, block]
             prior = suite_prior(own[0] / own[1], float(np.median(own[1])))
-            error[told, block] = prior.moderated(squares[told, block], freedom[told, block]) + RESOLUTION**2
-            worth[told, block] = prior.worth
+            error[of_block, block] = prior.moderated(squares[of_block, block], freedom[of_block, block]) + RESOLUTION**2
+            worth[of_block, block] = prior.worth
             # A loud suite jumps more often, and so does a loud benchmark.
-            jumps[told, block] *= np.maximum(np.sqrt(np.maximum(error[told, block], prior.variance)) / CALM, 1.0)
+            jumps[of_block, block] *= np.maximum(
+                np.sqrt(np.maximum(error[of_block, block], prior.variance)) / CALM, 1.0
+            )
     tail = Tail(
         error=np.sqrt(error * (1 + 1 / np.maximum(count, 1))),
         freedom=worth + freedom,

@@ -48,9 +48,9 @@ def suite_prior(variances: Floats, freedom: float) -> SuitePrior:
     logs = np.log(np.maximum(variances, RESOLUTION**2 / 4))
     tenth, quarter, middle, last, most = np.quantile(logs, [0.1, 0.25, 0.5, 0.75, 0.9])
     others = len(logs) - 1  # a benchmark alone is no suite
-    share, told = others / (others + SCALE_WORTH), others / (others + SPREAD_WORTH)
+    share, weight = others / (others + SCALE_WORTH), others / (others + SPREAD_WORTH)
     wide = max((last - quarter) / 1.349, (most - tenth) / 2.563) ** 2 - float(special.polygamma(1, freedom / 2))
-    spread = told * max(wide, LEAST_SPREAD) + (1 - told) * SCALE_SPREAD + (1 - share) * MACHINES
+    spread = weight * max(wide, LEAST_SPREAD) + (1 - weight) * SCALE_SPREAD + (1 - share) * MACHINES
     worth = float(np.interp(-spread, _SPREADS, _WORTHS))
     own = float(np.exp(middle) * freedom / special.chdtri(freedom, 0.5))
     return SuitePrior(worth, own**share * SCALE ** (2 * (1 - share)), own)

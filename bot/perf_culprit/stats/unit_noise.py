@@ -137,10 +137,10 @@ def _suite_priors(kinds: Integers, blind_variance: Floats, inner: Floats, pairin
         prior = suite_prior(blind_variance[rows], float(np.median(pairing.spare[rows])))
         worth[rows], blind[rows] = prior.worth, prior.variance
         worth_seen[rows], seen[rows] = worth[rows], blind[rows]
-        told = rows & (freedom > 0)
-        if told.any():
-            prior = suite_prior(inner[told] / freedom[told], float(np.median(freedom[told])))
-            worth_seen[told], seen[rows] = prior.worth, max(prior.variance, prior.own)
+        has_freedom = rows & (freedom > 0)
+        if has_freedom.any():
+            prior = suite_prior(inner[has_freedom] / freedom[has_freedom], float(np.median(freedom[has_freedom])))
+            worth_seen[has_freedom], seen[rows] = prior.worth, max(prior.variance, prior.own)
     return _Priors(worth=worth, blind=blind, worth_seen=worth_seen, seen=seen)
 
 

@@ -81,7 +81,7 @@ class Restarts:
 
     @property
     def notes(self) -> tuple[Reason, ...]:
-        shown = [
+        reasons = [
             because(
                 BaselineReason.BEGINS_AT_ACCEPTED,
                 benchmark=name,
@@ -91,8 +91,8 @@ class Restarts:
             )
             for name, entry in list(self._cut.items())[:SHOWN_RESTARTS]
         ]
-        more = len(self._cut) - len(shown)
-        return (*shown, *([because(BaselineReason.MORE_ACCEPTED, count=more)] if more > 0 else []))
+        more = len(self._cut) - len(reasons)
+        return (*reasons, *([because(BaselineReason.MORE_ACCEPTED, count=more)] if more > 0 else []))
 
     def _of(self, key: MetricKey) -> list[tuple[str, Acceptance]]:
         """Return the acceptances of this metric: by its benchmark's or table's name, and by its full name."""
@@ -242,23 +242,23 @@ def _consider(
         selection.left_out_for_hardware += 1
         selection.leave_out(stored, because(BaselineReason.OTHER_HARDWARE, there=there, here=here, component=name))
         return
-    measured = stored.run.keys
-    kept = selection.restarts.kept(measured, position)
-    if not measured:
+    own_keys = stored.run.keys
+    keys = selection.restarts.kept(own_keys, position)
+    if not own_keys:
         selection.leave_out(stored, because(BaselineReason.NOTHING_LEFT))
         return
-    if not kept:
+    if not keys:
         selection.leave_out(stored, because(BaselineReason.NO_METRIC_LEFT))
         return
-    selection.restarts.choose(kept, position)
+    selection.restarts.choose(keys, position)
     if selection.newest is None:
         selection.newest = position
-    dropped = len(measured) - len(kept)
+    dropped = len(own_keys) - len(keys)
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
     run = selection.restarts.forgiven(stored.run, position)
-    selection.runs.append(_only(run, frozenset(kept)) if dropped else run)
+    selection.runs.append(_only(run, frozenset(keys)) if dropped else run)
     chosen = because(where.code, **where.arguments, dropped=dropped) if dropped else where
     selection.choices.append(_choice(stored, chosen, chosen=True))
 
@@ -268,7 +268,7 @@ def _only(run: Run, keys: frozenset[MetricKey]) -> Run:
     return structs.replace(
         run,
         benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key in keys),
-        counters=tuple(kept for table in run.counters if (kept := _columns(table, keys)) is not None),
+        counters=tuple(columns for table in run.counters if (columns := _columns(table, keys)) is not None),
     )
 
 

@@ -103,8 +103,8 @@ class GitBranchCompaction(GitBranchHistory):
             *(git.TreeChange(file.path, None) for file in removed),
             *(git.TreeChange(file.path, file.blob) for file in set(files) - set(tip.files)),
         )
-        kept = {file.identity: file for file in files}
-        compacted = sum(file.identity in kept for file in removed)
+        by_identity = {file.identity: file for file in files}
+        compacted = sum(file.identity in by_identity for file in removed)
         return _Lighter(changes=changes, runs=len(files), compacted=compacted, dropped=len(removed) - compacted)
 
     def _bisections(self) -> Iterator[Bisection]:

@@ -226,8 +226,8 @@ class GitBranchHistory(RunReader):
             smaller[file] = replace(file.with_content(small, compacted=True), blob=self._named(small))
         compacted = tuple(smaller.get(file, file) for file in files)
         dropped = set(runs_to_drop(compacted, self._retention, keep=keep))
-        kept = tuple(file for file in compacted if file not in dropped)
-        return kept, set(files) - set(kept)
+        remaining = tuple(file for file in compacted if file not in dropped)
+        return remaining, set(files) - set(remaining)
 
     def _seen(self) -> Tip:
         if self._tip is None:

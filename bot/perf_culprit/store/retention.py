@@ -163,14 +163,14 @@ def _crowded(runs: Sequence[tuple[int, RunFile]], *, newest: int, runs_per_age: 
     Gradual thinning therefore gives nearly the same result as thinning once. Age counts from the oldest of the
     `newest`, so one run with a clock years ahead does not age the others.
     """
-    crowded, taken = [], set()
+    crowded, intervals = [], set()
     for second, file in runs[newest:]:
         age = max(runs[newest - 1][0] - second, 0)
         length = 1 << max((age // runs_per_age).bit_length() - 1, 0)
         interval = (length, second // length)
-        if interval in taken:
+        if interval in intervals:
             crowded.append(file)
-        taken.add(interval)
+        intervals.add(interval)
     return crowded
 
 

@@ -108,12 +108,12 @@ def _measured(
         return ()
     lead, *others = bisection.alarm.metrics
     after = lead.before * (1 + culprit.relative_change)
-    kept = (
+    changed_here = (
         entry
         for entry in others
         if (is_largest if (steps := places[entry.key]).is_open else culprit.commit in steps.commits)
     )
-    return replace(lead, after=after), *kept
+    return replace(lead, after=after), *changed_here
 
 
 def _innocent(bisection: Bisection) -> Reason | None:

@@ -180,7 +180,7 @@ def judge_anew(
     elif claim.merge_commit and claim.base_commit and claim.target_commit:
         merge = Merge(commit=claim.merge_commit, base=claim.base_commit, head=claim.target_commit)
 
-    def judged(accepted: Sequence[Acceptance]) -> Report:
+    def report_with(accepted: Sequence[Acceptance]) -> Report:
         report = compare_results(
             results,
             config=config.model_copy(update={"suite": claim.suite}),
@@ -192,14 +192,14 @@ def judge_anew(
         ).report
         return replace(report, diagnosis=claim.diagnosis, predictions=claim.predictions)
 
-    report = judged(accepted)
+    report = report_with(accepted)
     other = results.confirm_baseline.commit if results.confirm_baseline and base else None
     if other not in (None, report.base_commit):
         first = replace_results(results, confirm=None, confirm_baseline=None)
         report = judge_anew(claim, first, config=config, base=base, place=place, accepted=accepted)
         return replace(report, notes=(because(Remark.OTHER_SECOND_BASE, commit=str(other)[:10]), *report.notes))
     # The measuring job has no acceptances: a verdict that differs by them alone is not a proposal.
-    if results.is_joined or _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
+    if results.is_joined or _agrees(claim, report) or (accepted and _agrees(claim, report_with(()))):
         return report
     proposal = because(
         Remark.PROPOSED_VERDICT,

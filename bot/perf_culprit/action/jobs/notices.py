@@ -62,12 +62,12 @@ class Notices:
         culprit: str | None = None,
     ) -> None:
         if opened.is_ours:
-            told = tuple(
+            values = tuple(
                 NotifiedChange(benchmark=clean(key.benchmark), metric=clean(key.metric), change=change)
                 for key, change in changes[:MOST_CHANGES]
             )
             self.issues.append(
-                NotifiedIssue(url=opened.url, title=clean(title), commit=commit, culprit=culprit, changes=told)
+                NotifiedIssue(url=opened.url, title=clean(title), commit=commit, culprit=culprit, changes=values)
             )
 
 

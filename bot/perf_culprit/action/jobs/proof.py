@@ -104,10 +104,10 @@ def _begun(
 
 def _suspected(report: Report, run: Run) -> Iterator[AlarmedMetric]:
     """The metrics of the benchmarks to measure again, in the report's order."""
-    names, measured = frozenset(flagged(report)), {benchmark.key for benchmark in run.benchmarks}
+    names, keys = frozenset(flagged(report)), {benchmark.key for benchmark in run.benchmarks}
     for finding in report.findings:
         sides = finding.baseline, finding.target
-        if finding.benchmark in names and finding.key in measured and finding.direction.worse_sign and all(sides):
+        if finding.benchmark in names and finding.key in keys and finding.direction.worse_sign and all(sides):
             before, after = (side.value for side in sides if side is not None)
             yield AlarmedMetric(key=finding.key, metric=finding.metric, before=before, after=after)
 
@@ -120,12 +120,12 @@ def _judged(report: Report, bisection: Bisection, *, config: Config) -> Report:
     if not both:
         why = next(failures, "its machine left no result")
         return with_note(report, because(Remark.PROOF_FAILED, why=why))
-    told = confirm_report(report, baseline=paired(baseline), again=target, config=config)
-    if both < len(state.jobs) and any(finding.looks_worse for finding in told.findings):
+    second = confirm_report(report, baseline=paired(baseline), again=target, config=config)
+    if both < len(state.jobs) and any(finding.looks_worse for finding in second.findings):
         cut = because(Remark.PROOF_CUT_SHORT, minutes=config.confirm.budget, rounds=both // 2, wanted=DEFAULT_ROUNDS)
-        told = with_note(told, cut)
+        second = with_note(second, cut)
     cost = Cost(executions(state.results), bisection.runner_seconds)
-    return replace(told, cost=(told.cost or NO_COST) + cost)
+    return replace(second, cost=(second.cost or NO_COST) + cost)
 
 
 def _sides(bisection: Bisection) -> tuple[Run, Run]:

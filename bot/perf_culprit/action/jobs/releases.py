@@ -53,9 +53,9 @@ def release_before(repository: Path, release: Release, *, commit: str) -> Refere
     """
     earlier = set(git.ancestors(repository, [commit])) - {commit}
     tags = {name: at for name, at in git.tags(repository).items() if at in earlier}
-    alike = [name for name in tags if _NUMBER.sub("0", name) == _NUMBER.sub("0", release.name)]
+    same_form = [name for name in tags if _NUMBER.sub("0", name) == _NUMBER.sub("0", release.name)]
     of_version = tag_of_version(tags, release.package, release.before) if release.before else None
-    name = of_version or next(reversed(alike or list(tags)), None)
+    name = of_version or next(reversed(same_form or list(tags)), None)
     return None if name is None else ReferenceCommit(name=name, commit=tags[name])
 
 

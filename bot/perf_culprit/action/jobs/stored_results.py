@@ -94,10 +94,10 @@ def _refuse_covered(results: Mapping[str, StoredResult]) -> None:
     places: dict[str, str] = {}
     for place, result in results.items():
         suite = result.report.suite
-        for shown in (suite_id(suite), check_name(suite)):
-            if places.setdefault(shown, place) != place:
+        for identity in (suite_id(suite), check_name(suite)):
+            if places.setdefault(identity, place) != place:
                 raise DataError(
-                    f"has the suite {suite[:120]!r}, as {places[shown]} has",
+                    f"has the suite {suite[:120]!r}, as {places[identity]} has",
                     place=place,
                     next_step="give each measurement a suite of its own (input `name`), or measure it once",
                 )
@@ -114,10 +114,10 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
     }
     for name, run in runs.items():
         refuse_doubled(run.benchmarks, place=f"{place}, {name} next to it")
-    measured = report.merge_commit or sha
+    commit = report.merge_commit or sha
     commits = [(report.target_commit, sha)]
-    commits += [(runs[name].commit, measured) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]
-    if any(actual != expected for actual, expected in commits) or not FULL_HASH.fullmatch(measured):
+    commits += [(runs[name].commit, commit) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]
+    if any(actual != expected for actual, expected in commits) or not FULL_HASH.fullmatch(commit):
         raise _another_commit(place)
     part = runs[RUN_NAME].part if RUN_NAME in runs else None
     if any((run.suite, run.part) != (report.suite, part) for run in runs.values()):

@@ -92,14 +92,14 @@ class _Week:
 
     def digest(self) -> WeeklyDigest | None:
         """None if its runs are of other branches, or cannot be read."""
-        measured = [commit for commit in self.line if commit in self.days]
-        commits = [commit for commit in measured if self._is_within(self.days[commit])]
+        line = [commit for commit in self.line if commit in self.days]
+        commits = [commit for commit in line if self._is_within(self.days[commit])]
         entries = self.history.runs(self.config.suite, commits)
         stored = [entry.run for entry in entries if isinstance(entry, NamedRun)]
         runs = [run for run in stored if run.time is None or self._is_within(run.time.astimezone(UTC).date())]
         if not runs:
             return None
-        earlier = next(iter(measured[measured.index(commits[-1]) + 1 :]), None)
+        earlier = next(iter(line[line.index(commits[-1]) + 1 :]), None)
         report = None if earlier is None else self._compared(runs[0], earlier)
         searches = [bisection for bisection in stored_bisections(self.history) if bisection.suite == self.config.suite]
         running = [search for search in searches if not search.is_done and search.stopped is None]

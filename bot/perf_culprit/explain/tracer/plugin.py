@@ -62,8 +62,8 @@ class TracePlugin:
                 # pytest-benchmark reports on no fixture but its own.
                 arguments[FIXTURE] = given_before
         names = inspect.signature(function).parameters
-        given = {name: value for name, value in arguments.items() if name in names}
-        self.trace(pyfuncitem.nodeid, lambda: function(**given))
+        fixtures = {name: value for name, value in arguments.items() if name in names}
+        self.trace(pyfuncitem.nodeid, lambda: function(**fixtures))
         # Call the test again in pytest's way, so that pytest's checks remain unchanged.
         return (yield)
 

@@ -62,7 +62,7 @@ class CsvRecords:
     def __call__(self, source: Source) -> Parsed:
         sheet = self.opened(source)
         take, least, most = sheet.taker.take, sheet.cells, sheet.cells if self.is_exact else sys.maxsize
-        taken = 0
+        lines_read = 0
         odd: Row | None = None
         for line, cells in sheet.rows:
             if odd is not None:
@@ -74,9 +74,9 @@ class CsvRecords:
                 take(line, cells)
             except STRANGE:
                 raise source.error(self.broken, "check this row, or leave it out", line=line) from None
-            taken += 1
+            lines_read += 1
         else:
-            if odd is None or (taken and self.may_be_cut):
+            if odd is None or (lines_read and self.may_be_cut):
                 note = () if odd is None else (f"{source.place}: the last line is cut off and left out",)
                 parsed = sheet.taker.parsed()
                 return structs.replace(parsed, notes=(*parsed.notes, *note))

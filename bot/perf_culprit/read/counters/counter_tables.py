@@ -140,11 +140,11 @@ def build_table(
     if len(filled) < len(metrics):
         notes.append(f"counters without any value are left out: {len(metrics) - len(filled)}")
         columns = columns[:, filled]
-    kept = [checked_metric(metrics[index], place=place) for index in filled.tolist()]
-    _check_unique(kept, place)
+    checked = [checked_metric(metrics[index], place=place) for index in filled.tolist()]
+    _check_unique(checked, place)
     table = CounterTable(
         name=checked_name(name, place=place),
-        metrics=tuple(kept),
+        metrics=tuple(checked),
         times_s=times,
         values=np.ascontiguousarray(columns),
         load=load,

@@ -140,8 +140,8 @@ def walk(steps: Sequence[_Step], data: Bytes, at: Places, marks: dict[str, Place
         if step.kind in {"(", ")"}:
             marks[step.name + step.kind] = at
         elif step.kind == "?:":
-            end, taken = walk(step.part, data, at, marks)
-            at = np.where(taken, end, at)
+            end, matches = walk(step.part, data, at, marks)
+            at = np.where(matches, end, at)
         elif step.kind == "$":
             fits &= data.take(at) == _LINE_FEED
         elif step.kind == "\\b":

@@ -172,9 +172,9 @@ def _with_calls(
 ) -> Part:
     """Add complete calls and the neighbour's services to the part. Open calls that are too long count as complete."""
     too_long: list[OpenCall] = []
-    kept: list[OpenCall] = []
+    still_open: list[OpenCall] = []
     for call in open_calls:
-        (too_long if call.is_too_long else kept).append(call)
+        (too_long if call.is_too_long else still_open).append(call)
     for call in too_long:
         complete.add(call.rows)
     services = {**part.services}
@@ -201,7 +201,7 @@ def _with_calls(
     return replace(
         part,
         services=services,
-        open_calls=tuple(kept),
+        open_calls=tuple(still_open),
         unused=part.unused + complete.unused,
         examples=(*part.examples, *examples)[: TEXT_LIMITS.log_examples],
         cut_calls=part.cut_calls + len(too_long),

@@ -228,30 +228,30 @@ class MergedTree:
             if parent >= 0:
                 weights[parent] = max(weights[parent], weights[i])
                 own_ms[parent] -= self.elapsed_ms[i]
-        kept = set(sorted(range(len(weights)), key=lambda i: (-weights[i], i))[:keep])
+        frequent = set(sorted(range(len(weights)), key=lambda i: (-weights[i], i))[:keep])
         tree = MergedTree(
             squares=None if self.squares is None else Squares(nodes=np.zeros_like(self.squares.nodes)),
             rare={**self.rare},
-            pruned=self.pruned + len(weights) - len(kept),
+            pruned=self.pruned + len(weights) - len(frequent),
         )
         places: list[int | None] = []
         for i, (parent, method) in enumerate(zip(self.parents, self.methods, strict=True)):
             above = places[parent] if parent >= 0 else _TOP
-            if i not in kept and method != RARE:
+            if i not in frequent and method != RARE:
                 calls, own, longest = tree.rare.get(method, (0, 0.0, 0.0))
                 tree.rare[method] = (calls + self.calls[i], own + max(0.0, own_ms[i]), max(longest, self.longest_ms[i]))
             if above is None:
                 places.append(None)
                 continue
-            name = method if i in kept else RARE
+            name = method if i in frequent else RARE
             existing = tree.index.get((above, name))
             node = tree._new(above, name) if existing is None else existing
-            places.append(node if i in kept else None)
+            places.append(node if i in frequent else None)
             tree.calls[node] += self.calls[i]
             tree.elapsed_ms[node] += self.elapsed_ms[i]
             tree.longest_ms[node] = max(tree.longest_ms[node], self.longest_ms[i])
             if tree.squares is not None and self.squares is not None:
-                if i in kept:
+                if i in frequent:
                     tree.squares.nodes[node] += self.squares.nodes[i]
                 else:
                     tree.squares.take_together(node, self.squares.nodes[i])
@@ -334,8 +334,8 @@ class MergedTree:
 def _most(rare: dict[bytes, tuple[int, float, float]]) -> dict[bytes, tuple[int, float, float]]:
     """Keep the FILE_LIMITS.rare_methods // 2 methods with the most time and sum up the others as one."""
     ordered = sorted(rare.items(), key=lambda one: -one[1][1])
-    kept = dict(ordered[: FILE_LIMITS.rare_methods // 2])
+    methods = dict(ordered[: FILE_LIMITS.rare_methods // 2])
     others = [numbers for _, numbers in ordered[FILE_LIMITS.rare_methods // 2 :]]
     calls, own, longest = zip(*others, strict=True)
-    kept[RARE] = (sum(calls), sum(own), max(longest))
-    return kept
+    methods[RARE] = (sum(calls), sum(own), max(longest))
+    return methods

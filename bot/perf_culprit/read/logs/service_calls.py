@@ -29,8 +29,8 @@ _DIGESTS: Final = 2**64
 
 def smallest(digests: Iterable[bytes]) -> frozenset[bytes]:
     """Keep the KEPT smallest digests, which suffice to count and merge (Bar-Yossef et al. 2002, k minimum values)."""
-    kept = frozenset(digests)
-    return kept if len(kept) <= KEPT else frozenset(sorted(kept)[:KEPT])
+    chosen = frozenset(digests)
+    return chosen if len(chosen) <= KEPT else frozenset(sorted(chosen)[:KEPT])
 
 
 def count(digests: frozenset[bytes]) -> int:
@@ -270,10 +270,10 @@ class CompleteCalls:
         kinds = labels * len(method_texts) + methods
         services = rows.column(SERVICE, np.array([call[0] for call in calls], np.intp))
         times_ms = rows.elapsed() * self.ms_per_unit
-        alike: dict[tuple[bytes, bytes], list[Places]] = {}
+        by_shape: dict[tuple[bytes, bytes], list[Places]] = {}
         for service, call in zip(services, calls, strict=True):
-            alike.setdefault((service, kinds[call].tobytes()), []).append(call)
-        for (service, _), group in alike.items():
+            by_shape.setdefault((service, kinds[call].tobytes()), []).append(call)
+        for (service, _), group in by_shape.items():
             lines = [
                 tuple([texts[number][0] for number in numbers[group[0]].tolist()])
                 for numbers, texts in ((labels, label_texts), (methods, method_texts))
@@ -309,15 +309,15 @@ class CompleteCalls:
         parts = {}
         for service, shapes in self._alike.items():
             tree = MergedTree(squares=Squares() if self.settings.squares else None)
-            for (_, methods), alike in shapes.items():
-                tree.add(alike.shape, methods, np.concatenate(alike.times_ms))
-            calls = sum(len(times_ms) for alike in shapes.values() for times_ms in alike.times_ms)
+            for (_, methods), group in shapes.items():
+                tree.add(group.shape, methods, np.concatenate(group.times_ms))
+            calls = sum(len(times_ms) for group in shapes.values() for times_ms in group.times_ms)
             timed = self._timed.get(service, [])
             parts[service] = ServicePart(
                 tree=tree,
                 times=response_times(timed, settings=self.settings),
                 method_times=response_times(self._executed.get(service, ()), settings=self.settings),
-                variants=smallest(alike.shape.digest for alike in shapes.values()),
+                variants=smallest(group.shape.digest for group in shapes.values()),
                 calls=calls,
                 headless_calls=calls - len(timed),
             )
@@ -334,13 +334,13 @@ class CompleteCalls:
         """Count calls with these lines. `times_ms`: (calls, lines). `column(field, line)`: the field in each call."""
         shapes = self._alike.setdefault(service, {})
         check_services(len(self._alike))
-        alike = shapes.get((labels, methods))
-        if alike is None:
-            alike = shapes[labels, methods] = _Alike(shape=shape_of(labels, methods))
-        alike.times_ms.append(times_ms)
-        tops = alike.shape.tops
+        group = shapes.get((labels, methods))
+        if group is None:
+            group = shapes[labels, methods] = _Alike(shape=shape_of(labels, methods))
+        group.times_ms.append(times_ms)
+        tops = group.shape.tops
         timed = [(line, self._executed) for line, method in enumerate(methods) if method == self._method]
-        if alike.shape.has_root:
+        if group.shape.has_root:
             timed.append((tops[0], self._timed))
         for line, calls in timed:
             elapsed_ms = times_ms[:, tops].sum(axis=1) if calls is self._timed and len(tops) > 1 else times_ms[:, line]
@@ -357,12 +357,12 @@ class CompleteCalls:
     def _apart(self, rows: Sequence[Row]) -> Iterable[list[Row]]:
         """Split calls with the same name by thread if it is logged, and at each repeated label."""
         by_thread: dict[bytes | None, list[Row]] = {}
-        for row, alike in groupby(rows):
-            same = list(alike)
+        for row, rows_of_call in groupby(rows):
+            same = list(rows_of_call)
             # Without a time, equal lines may be different executions.
-            kept = 1 if row[TIME] is not None else len(same)
-            by_thread.setdefault(row[THREAD], []).extend(same[:kept])
-            for repeated in same[kept:]:
+            number = 1 if row[TIME] is not None else len(same)
+            by_thread.setdefault(row[THREAD], []).extend(same[:number])
+            for repeated in same[number:]:
                 self._leave_out(LineFault.REPEATED, repeated)
         for own in by_thread.values():
             part: dict[bytes, Row] = {}

@@ -32,8 +32,8 @@ class Intake:
         if self.unused[fault] <= TEXT_LIMITS.profile_examples:
             if isinstance(text, bytes | bytearray | memoryview):
                 text = bytes(text[: FILE_LIMITS.message_characters]).decode("utf-8", "replace")
-            shown = str(text)[: FILE_LIMITS.message_characters].encode("utf-8", "replace").decode()
-            self.examples.append(UnusedRecord(fault=fault, place=place, text=shown))
+            start = str(text)[: FILE_LIMITS.message_characters].encode("utf-8", "replace").decode()
+            self.examples.append(UnusedRecord(fault=fault, place=place, text=start))
 
     def note(self, note: Reason) -> None:
         self.notes[note] = None

@@ -65,8 +65,8 @@ def bounded(text: str) -> str:
 
 def _short(file: str) -> str:
     parts = [part for part in file.replace("\\", "/").split("/") if part]
-    kept = 2 if parts and parts[-1] in _NAMELESS_FILES else 1
-    return "/".join(parts[-kept:])
+    count = 2 if parts and parts[-1] in _NAMELESS_FILES else 1
+    return "/".join(parts[-count:])
 
 
 # The weights of sampled stacks are counts of samples, multiples of a period, or something else.

@@ -139,15 +139,15 @@ def _of_series(root: JsonValue) -> Iterator[_Result]:
 def _of_reports(root: JsonValue) -> Iterator[_Result]:
     for report in [root] if isinstance(root.value, dict) else root.elements():
         for result in (one for group in report.elements_of("results") for one in group.elements()):
-            for measured in result.at("measures").elements():
+            for measure in result.at("measures").elements():
                 yield _Result(
                     report=report.at("uuid").text(),
                     version=report.at("branch").at("head").find("version"),
                     started=report.at("start_time"),
                     testbed=report.at("testbed").at("name").text(),
                     benchmark=result.at("benchmark"),
-                    measure=measured.at("measure"),
-                    metric=measured.at("metric"),
+                    measure=measure.at("measure"),
+                    metric=measure.at("metric"),
                 )
 
 

@@ -26,7 +26,7 @@ def plain_log(source: Source) -> Source:
     """Return the file without time stamps, colours and group lines. Raise an error if it holds several jobs' logs."""
     if isinstance(source, LargeFile):
         raise source.error("is too large for a log", "give the log of one job, or of one step")
-    kept: list[str] = []
+    lines: list[str] = []
     jobs: dict[str, None] = {}
     for line in source.text().split("\n"):
         columns = COLUMNS.match(line)
@@ -34,14 +34,14 @@ def plain_log(source: Source) -> Source:
             jobs[columns["job"]] = None
         own = line if columns is None else line[columns.end() :]
         text = COLOUR.sub("", STAMP.sub("", own.rstrip("\r"), count=1))
-        kept.append("" if MARKS.fullmatch(text) else text)
+        lines.append("" if MARKS.fullmatch(text) else text)
     if len(jobs) > 1:
         names = ", ".join(list(jobs)[:3])
         raise source.error(
             f"holds the logs of {len(jobs)} jobs ({names}), whose results are not samples of one run",
             "give the log of one: gh run view --log --job ID",
         )
-    return Source(source.name, "\n".join(kept).encode(), source.is_on_disk)
+    return Source(source.name, "\n".join(lines).encode(), source.is_on_disk)
 
 
 def plain_github_log(source: Source) -> Source:

@@ -45,7 +45,7 @@ SET_DIRECTION = "set their `direction` in the configuration (benchmarks: - match
 
 def directed(run: Run, directions: Directions | None, *, keep: bool = False) -> Run:
     """Apply configured directions. Without `keep`, drop benchmarks of unknown direction, and name them in a note."""
-    kept: list[Benchmark] = []
+    benchmarks: list[Benchmark] = []
     undirected: dict[str, None] = {}
     for benchmark in run.benchmarks:
         metric = benchmark.metric
@@ -54,15 +54,15 @@ def directed(run: Run, directions: Directions | None, *, keep: bool = False) -> 
         if direction is Direction.UNKNOWN and not (keep and stated is None):
             undirected[benchmark.name if metric.name == VALUE else metric.name] = None
         elif direction is metric.direction:
-            kept.append(benchmark)
+            benchmarks.append(benchmark)
         else:
-            kept.append(structs.replace(benchmark, direction=direction))
+            benchmarks.append(structs.replace(benchmark, direction=direction))
     if not undirected:
-        return structs.replace(run, benchmarks=tuple(kept)) if kept else run
+        return structs.replace(run, benchmarks=tuple(benchmarks)) if benchmarks else run
     names = [f"`{shown(name)}`" for name in undirected]
     few = list_names(names, most=TEXT_LIMITS.names)
     note = f"left out because nothing says which way is good: {few}; {SET_DIRECTION}"
-    return structs.replace(run, benchmarks=tuple(kept), notes=(*run.notes, note))
+    return structs.replace(run, benchmarks=tuple(benchmarks), notes=(*run.notes, note))
 
 
 # Files may hold results of several formats: JSON documents between the lines of a log, or tables in sequence.

@@ -161,8 +161,8 @@ def _numeric(cells: _Cells, *, left_out: Iterable[str | None]) -> tuple[list[str
     """Return the columns that are mostly numbers and do not name rows, and a note about all others."""
     naming = set(left_out)
     chosen = [name for name, texts in cells.columns.items() if name not in naming and _is_numeric(texts)]
-    taken = set(chosen)
-    others = [name for name in cells.columns if name not in taken]
+    used_columns = set(chosen)
+    others = [name for name in cells.columns if name not in used_columns]
     if not chosen:
         raise DataError(
             "has no column of numbers besides those that count or name the rows",
