@@ -95,14 +95,14 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
             # The lead's change was not seen again, so a change of this metric is a different one. With many metrics and
             # commits, chance alone makes some look changed.
             chances = len(alarm.metrics) * len(commit_range.commits)
-            seen = place_of(
+            step_place = place_of(
                 commit_range,
                 blocks,
                 commit_range.bad,
                 worse_sign=signs[entry.key],
                 convincing=ODDS_20 + log(chances),
             )
-            places_by_key[entry.key] = Steps(is_open=True, is_left=seen in (StepPlace.HERE, StepPlace.ELSEWHERE))
+            places_by_key[entry.key] = Steps(is_open=True, is_left=step_place in (StepPlace.HERE, StepPlace.ELSEWHERE))
             continue
         places = {commit: place_of(commit_range, blocks, commit, worse_sign=signs[entry.key]) for commit in culprits}
         here = frozenset(commit for commit, place in places.items() if place is StepPlace.HERE)
@@ -117,8 +117,10 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
 def is_real(outcome: Outcome) -> bool:
     """Return whether the change was seen again. Its commit may still be unknown."""
     named = any(not culprit.improvement for culprit in outcome.culprits)
-    seen = outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
-    return named or bool(seen) or bool(outcome.decay) or outcome.needed is not None
+    has_suspects = (
+        outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
+    )
+    return named or bool(has_suspects) or bool(outcome.decay) or outcome.needed is not None
 
 
 def left_of(bisection: Bisection) -> frozenset[MetricKey]:

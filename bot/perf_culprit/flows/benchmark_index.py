@@ -165,8 +165,8 @@ def with_impact(comparison: TreeComparison, index: Index, *, benchmarks: Collect
         # A function that the change has added is known by its caller.
         for method in reversed(suspect.path):
             if names := [name for name, methods in index.items() if method in methods]:
-                left = sum(name not in benchmarks for name in names)
-                more = {"left": left} if left else {}
+                unmeasured = sum(name not in benchmarks for name in names)
+                more = {"left": unmeasured} if unmeasured else {}
                 note = because(Caveat.RUN_BY, method=method, running=len(names), count=len(index), **more)
                 return replace(comparison, notes=(note, *comparison.notes))
     return comparison

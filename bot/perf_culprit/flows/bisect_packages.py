@@ -51,7 +51,7 @@ def with_packages(
         )
     if plan.of_failures or outcome.kind not in UNEXPLAINED or not installs:
         return report
-    left = (plan.options.executions or DEFAULT_EXECUTIONS) - outcome.executions
+    budget = (plan.options.executions or DEFAULT_EXECUTIONS) - outcome.executions
     pairs = [
         (next(iter(git.parents(repository, culprit.commit)), ends[0]), culprit.commit) for culprit in outcome.culprits
     ]
@@ -62,15 +62,15 @@ def with_packages(
             continue
         if isinstance(chain, str):
             report = noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=chain))
-        elif left >= LEAST_EXECUTIONS:
+        elif budget >= LEAST_EXECUTIONS:
             say(f"{chain.packages} packages differ: the search goes over them, in the files of {good[:SHOWN_COMMIT]}")
-            with_culprit = _of_packages(plan, report, good, chain, executions=left, begun=begun)
+            with_culprit = _of_packages(plan, report, good, chain, executions=budget, begun=begun)
             try:
                 answer = search(with_culprit)
             except BotError as error:  # the commits' answer stands
                 report = noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=error.message))
                 continue
-            left -= answer.outcome.executions
+            budget -= answer.outcome.executions
             report = noted(report, *_notes(answer, chain, good[:SHOWN_COMMIT]))
     return report
 

@@ -108,8 +108,8 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     looks = max(run.analyses for run in (target, *baseline.runs))
     settings = report_settings(config, target=target, looks=looks)
     config = corrected_for_analyses(config, analyses=looks)
-    if (left := target.unreached) is not None and not target.keys:
-        judgement = Judgement(conclusion=Conclusion.NOT_AFFECTED, notes=(_unreached(left),))
+    if (unreached := target.unreached) is not None and not target.keys:
+        judgement = Judgement(conclusion=Conclusion.NOT_AFFECTED, notes=(_unreached(unreached),))
         return build_report(
             judgement, baseline=replace(baseline, runs=(), choices=()), target=target, settings=settings
         )
@@ -129,8 +129,8 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     findings = (with_other_time(over_looks(finding, looks), others) for finding in judgement.findings)
     judgement = replace(judgement, findings=tuple(findings), notes=(*judgement.notes, *time_notes(others)))
     report = build_report(judgement, baseline=baseline, target=target, settings=settings)
-    if left is not None:  # missing metrics may belong to unreached benchmarks
-        report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
+    if unreached is not None:  # missing metrics may belong to unreached benchmarks
+        report = structs.replace(report, notes=(_unreached(unreached), *report.notes), missing=())
     if lost := sum(config.of(key).fails_if_lost for key in (*report.missing, *_failing(report))):
         report = structs.replace(report, notes=(because(Remark.LOST, count=lost), *report.notes))
     percentiles = {note.arguments["percentile"] for note in too_few}
@@ -154,15 +154,15 @@ def _failing(report: Report) -> list[MetricKey]:
     return [finding.key for finding in report.findings if finding.key.benchmark in failing]
 
 
-def _unreached(left: Unreached) -> Reason:
-    if left.packages:
-        return because(Remark.PARTLY_AFFECTED, packages=left.packages)
-    sources = left.files - left.documents
+def _unreached(unreached: Unreached) -> Reason:
+    if unreached.packages:
+        return because(Remark.PARTLY_AFFECTED, packages=unreached.packages)
+    sources = unreached.files - unreached.documents
     return because(
         Remark.NOT_AFFECTED,
-        documents=left.documents or None,
+        documents=unreached.documents or None,
         sources=sources or None,
-        changed=left.changed or None,
+        changed=unreached.changed or None,
     )
 
 

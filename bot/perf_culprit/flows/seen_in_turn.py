@@ -34,11 +34,11 @@ def seen_in_turn(baseline: Baseline, run: Run, *, config: Config) -> tuple[Reaso
     rounds = planned_looks(MOST_ROUNDS, proven=config.proven)[0]
     first, second = _as_in_turn([*baseline.runs, run], rounds)
     findings = judge_run(paired(first), second, config=config).findings if first.benchmarks else ()
-    seen = [benchmark.detectable_effect for benchmark in findings if benchmark.detectable_effect is not None]
-    if not seen:
+    effects = [benchmark.detectable_effect for benchmark in findings if benchmark.detectable_effect is not None]
+    if not effects:
         return ()
     minutes = ceil(minutes_in_turn(rounds, execution_s=run.cost.seconds / run.cost.executions))
-    return (because(Remark.SEEN_IN_TURN, minutes=minutes, seen=median(seen)),)
+    return (because(Remark.SEEN_IN_TURN, minutes=minutes, seen=median(effects)),)
 
 
 def _as_in_turn(runs: Sequence[Run], rounds: int) -> tuple[Run, Run]:

@@ -31,9 +31,9 @@ def benchmark_findings(
         metric = settings.of(pair.key)
         decided = _decided(entry, metric, settings)
         is_own = not (inherits and category.is_inherited)
-        left = _left(decided, category, settings) if is_own else decided
+        outcome = _left(decided, category, settings) if is_own else decided
         is_major = is_own and _is_beyond(category, entry, settings)
-        findings.append(_finding(pair, entry, left, category, metric, is_major=is_major))
+        findings.append(_finding(pair, entry, outcome, category, metric, is_major=is_major))
     return findings
 
 

@@ -94,8 +94,8 @@ class PanelGrowth:
             points.append([_rounded(value * factor) for value in _reduced(benchmark)])
         commit = run.commit or ""
         order = (-self._line[commit], -len(self._columns))
-        seen = PanelRun(commit=commit, judged=run.regressions, seconds=run.cost.seconds)
-        self._columns.append(_Column(order, seen, rows, np.array(points).reshape(-1, 3).T))
+        panel_run = PanelRun(commit=commit, judged=run.regressions, seconds=run.cost.seconds)
+        self._columns.append(_Column(order, panel_run, rows, np.array(points).reshape(-1, 3).T))
 
     def panel(self, minimum_effect: Callable[[MetricKey], float]) -> Panel:
         columns = sorted(self._columns, key=lambda column: column.order)

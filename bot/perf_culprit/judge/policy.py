@@ -99,9 +99,9 @@ def judge(
         conclusion, notes = Conclusion.OTHER_HARDWARE, [*hardware, *notes]
     else:
         conclusion = conclusion_of(findings, suite=assessed.suite)
-    left = [_set_aside(finding, baseline.accepted, settings) for finding in findings]
-    if left != findings:
-        findings, conclusion = left, conclusion_of(left, suite=assessed.suite)
+    with_acceptances = [_set_aside(finding, baseline.accepted, settings) for finding in findings]
+    if with_acceptances != findings:
+        findings, conclusion = with_acceptances, conclusion_of(with_acceptances, suite=assessed.suite)
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=reading_order)),

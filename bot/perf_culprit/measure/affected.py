@@ -107,18 +107,18 @@ def reach(
             return MeasureChoice(why=str(error))
         except FORM_FAULTS as error:
             return MeasureChoice(why=f"a file has an unexpected form ({type(error).__name__})")
-    left = tuple(part.name for part in parts if part not in reached)
+    not_reached = tuple(part.name for part in parts if part not in reached)
     folders = dict.fromkeys(posixpath.dirname(path) or "." for path in others)
     unreached = Unreached(
         files=len(paths),
         documents=len(documents),
         changed=tuple(folders)[:MOST_UNREACHED],
-        packages=left[:MOST_UNREACHED] if reached else (),
+        packages=not_reached[:MOST_UNREACHED] if reached else (),
     )
     if not reached:
         return MeasureChoice(why_not=_why_not(parts), unreached=unreached)
     why = next(iter(reached.values()))
-    if not (left and by_package and AFFECTED.search(run)):
+    if not (not_reached and by_package and AFFECTED.search(run)):
         return MeasureChoice(why=why)
     words = (word for part in reached for word in (*part.graph.flag, part.name))
     return MeasureChoice(why=why, unreached=unreached, arguments=shlex.join(words))

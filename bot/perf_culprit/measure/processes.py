@@ -125,18 +125,18 @@ def end_escaped() -> tuple[int, int]:
         return 0, 0
     ended: set[int] = set()
     deadline = time.monotonic() + SWEEP_SECONDS
-    while (left := escaped()) and time.monotonic() < deadline:
-        for process in left:
+    while (survivors := escaped()) and time.monotonic() < deadline:
+        for process in survivors:
             ended.add(process.id)
             # It has ended already, or belongs to another user.
             with contextlib.suppress(OSError):
                 os.kill(process.id, signal.SIGKILL)
-        for process in left:
+        for process in survivors:
             if process.parent == os.getpid():
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(process.id, os.WNOHANG)
         time.sleep(0.005)
-    return len(ended), len(left)
+    return len(ended), len(survivors)
 
 
 def escaped() -> tuple[_Process, ...]:
@@ -293,12 +293,12 @@ def run_command(
             fault = output.pump(started + timeout_seconds, timeout_seconds) or _fault(process.returncode)
         finally:
             end_group(process)
-            gone, left = end_escaped()
+            gone, survivors = end_escaped()
         output.drain()
     if gone:
-        log.remark(f"ended {gone - left} processes that had left the command's session")
-    if left:
-        log.remark(f"could not end {left}, as they are another user's: they may disturb what is measured next")
+        log.remark(f"ended {gone - survivors} processes that had left the command's session")
+    if survivors:
+        log.remark(f"could not end {survivors}, as they are another user's: they may disturb what is measured next")
     log.remark(f"{fault or 'done'} after {time.monotonic() - started:.1f} s")
     return fault
 

@@ -38,10 +38,10 @@ def weigh(tree: Path, pattern: str) -> int:
     if compressor and shutil.which(compressor[0]) is None:
         raise WeighingError(not_installed(compressor[0]))
     weights: dict[tuple[int, int], int] = {}
-    seen = 0
+    count = 0
     for folder, names, files in os.walk(_literal(tree, parts)):
-        seen += len(names) + len(files)
-        if seen > MOST_ENTRIES:
+        count += len(names) + len(files)
+        if count > MOST_ENTRIES:
             raise WeighingError(
                 f"there are more than {MOST_ENTRIES:,} files where {pattern} looks: name a folder in it"
             )

@@ -298,12 +298,12 @@ def _cost(answer: Qualification) -> Iterator[Text]:
         yield words("{}.", noise)
 
 
-def _form(seen: Seen) -> TableRow:
+def _form(form: Seen) -> TableRow:
     beyond = f"more than +{percent(LARGEST_PLANTED)}"
     typical, noisiest = (
-        beyond if change is None else f"+{percent(change)}" for change in (seen.typical, seen.noisiest)
+        beyond if change is None else f"+{percent(change)}" for change in (form.typical, form.noisiest)
     )
-    return TableRow((Safe(count_of(seen.rounds, "round")), Safe(f"{seen.minutes:.1f}"), Safe(typical), Safe(noisiest)))
+    return TableRow((Safe(count_of(form.rounds, "round")), Safe(f"{form.minutes:.1f}"), Safe(typical), Safe(noisiest)))
 
 
 def _promises(answer: Qualification) -> Iterator[str]:

@@ -181,11 +181,11 @@ def _title(progress: Progress, seconds: float) -> str:
     failing = f", {count_of(progress.failing, 'commit')} cannot be run" if progress.failing else ""
     if progress.expected_executions is None:
         return f"{title}{count_of(progress.executions, 'execution')}{failing}"
-    left = count_of(max(1, round(2**progress.entropy_bits)), "commit")  # the number of equally likely commits
+    candidates = count_of(max(1, round(2**progress.entropy_bits)), "commit")  # the number of equally likely commits
     expected = progress.executions + progress.expected_executions
     rest = seconds * progress.expected_executions / max(1, progress.executions)
-    left += f" and {lasted(rest, 'runner ')}" if rest else ""
-    return f"{title}{progress.executions:,} of about {expected:,} executions, about {left} left{failing}"
+    candidates += f" and {lasted(rest, 'runner ')}" if rest else ""
+    return f"{title}{progress.executions:,} of about {expected:,} executions, about {candidates} left{failing}"
 
 
 def progress_line(progress: Progress, *, seconds: float = 0.0, verbose: bool = False) -> str:

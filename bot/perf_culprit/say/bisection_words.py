@@ -149,12 +149,12 @@ def reason_of(report: BisectionReport) -> str:
 
 
 def _of_changes(report: BisectionReport) -> str:
-    outcome, left = report.outcome, count_of(len(report.outcome.suspects), "candidate")
+    outcome, count = report.outcome, count_of(len(report.outcome.suspects), "candidate")
     match outcome.kind:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
             return _resolved(outcome)
         case OutcomeKind.SUSPECT_SET:
-            apart = f"{left} cannot be told apart: {_failing(report)}."
+            apart = f"{count} cannot be told apart: {_failing(report)}."
             unconfirmed = [UNCONFIRMED[note.code] for note in outcome.notes if note.code in UNCONFIRMED]
             return f"The likeliest commit is not confirmed: {unconfirmed[0]}." if unconfirmed else apart
         case OutcomeKind.NOT_REPRODUCED:
@@ -164,7 +164,7 @@ def _of_changes(report: BisectionReport) -> str:
             return f"The change is real; finding its commit takes about {more}, which is over the budget."
         case OutcomeKind.BUDGET_SPENT if outcome.suspects:
             one = "It is this commit with a chance of 95%; it is not confirmed against its parent."
-            return one if len(outcome.suspects) == 1 else f"It is one of {left} with a chance of 95%."
+            return one if len(outcome.suspects) == 1 else f"It is one of {count} with a chance of 95%."
         case kind:
             return _beside(report) or PLAIN[kind]
 
@@ -263,8 +263,8 @@ def _denied(report: BisectionReport) -> str:
     expected, change = report.settings.expected_change, report.outcome.relative_change
     if expected is not None and interval is not None and change is not None:
         stored = expm1(report.settings.direction.worse_sign * expected)
-        seen = f"Measured side by side, the two ends differ by {sized(change, interval)}"
-        return f"{seen}, not by the {percent(stored, signed=True)} of the stored runs."
+        difference = f"Measured side by side, the two ends differ by {sized(change, interval)}"
+        return f"{difference}, not by the {percent(stored, signed=True)} of the stored runs."
     if (other := other_way(report)) is not None:
         return f"The bad end is {other} than the good one: search with --direction {other}."
     return (

@@ -83,8 +83,8 @@ def _changed_callers(comparison: TreeComparison) -> set[str]:
 
 def unseen(side: NodeAmount | None, *, after: bool = False) -> str:
     """Return what is known of a method in one revision only. Whether the source has it is another question."""
-    seen = "sampled" if side is None or side.calls is None else "called"
-    return f"no longer {seen}" if after else f"not {seen} before"
+    verb = "sampled" if side is None or side.calls is None else "called"
+    return f"no longer {verb}" if after else f"not {verb} before"
 
 
 def bound(services: Sequence[ServiceComparison]) -> str:

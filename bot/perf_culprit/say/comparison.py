@@ -324,8 +324,8 @@ def _prediction_summary(report: Report, prediction: Prediction) -> str:
     if worse or better:
         return f"{worse:,} of {total} {'gets' if worse == 1 else 'get'} worse, {better:,} better"
     effect = prediction.detectable_effect
-    seen = "" if effect is None else f"; a change for the worse of {percent_at_least(effect)} or more would show"
-    return f"no change in {total}{seen}"
+    power = "" if effect is None else f"; a change for the worse of {percent_at_least(effect)} or more would show"
+    return f"no change in {total}{power}"
 
 
 def _predicted(report: Report, prediction: Prediction) -> Sections:

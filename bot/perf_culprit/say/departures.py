@@ -28,10 +28,10 @@ class Departure:
 def time_line(findings: Sequence[Finding]) -> Safe:
     """Return HTML with the changed counters in the order in which they left their limits; "" of fewer than two."""
     changed = [(finding, finding.chart.time_series) for finding in findings if finding.verdict in PROVEN]
-    left = [departure for one, series in changed if series is not None and (departure := _departure(one, series))]
-    if len(left) < 2:
+    departures = [departure for one, series in changed if series is not None and (departure := _departure(one, series))]
+    if len(departures) < 2:
         return Safe("")
-    left.sort(key=lambda span: span.start_s)
+    departures.sort(key=lambda span: span.start_s)
     began = min(series.start_s for _, series in changed if series is not None)
 
     def row(departure: Departure) -> TableRow:
@@ -41,7 +41,7 @@ def time_line(findings: Sequence[Finding]) -> Safe:
 
     columns = (Column(name="metric"), Column(name="█ outside its limits, over the test"), Column(name="left them"))
     title = Safe("Which left its limits first")
-    return html_of(Document(nodes=(table(columns, left, row, title=title, shown=Shown.TABLE, most=_MOST),)))
+    return html_of(Document(nodes=(table(columns, departures, row, title=title, shown=Shown.TABLE, most=_MOST),)))
 
 
 def _departure(finding: Finding, series: TimeSeries) -> Departure | None:

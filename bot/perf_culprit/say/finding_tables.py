@@ -150,8 +150,10 @@ def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: s
     """Show each metric's change by the culprit, the rest of it with the fix, and our own word for the answer."""
 
     def row(entry: tuple[Finding, Finding, str]) -> TableRow:
-        culprit, left, remark = entry
-        changes = (words("{} {}", Safe(number), Safe(bounds)) for number, bounds in map(change_text, (culprit, left)))
+        culprit, remainder, remark = entry
+        changes = (
+            words("{} {}", Safe(number), Safe(bounds)) for number, bounds in map(change_text, (culprit, remainder))
+        )
         return TableRow((metric_name(culprit.key, with_metric=True), *changes, Safe(remark)))
 
     heading = Heading(

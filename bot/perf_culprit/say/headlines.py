@@ -265,11 +265,11 @@ def is_better(finding: Finding) -> bool:
 
 def _changed(sections: Sections) -> str:
     """Return text like "2 of 148 benchmarks got slower, 1 left its category, 3 got faster". The loudest comes first."""
-    left = tuple(one for one in sections.regressions if one.reason.code is VerdictReason.LEFT_CATEGORY)
-    worse = tuple(one for one in sections.regressions if one not in left)
-    category = "left its category" if len(left) == 1 else "left their categories"
+    out_of_category = tuple(one for one in sections.regressions if one.reason.code is VerdictReason.LEFT_CATEGORY)
+    worse = tuple(one for one in sections.regressions if one not in out_of_category)
+    category = "left its category" if len(out_of_category) == 1 else "left their categories"
     parts = [(count, of, f"got {what}") for count, of, what in _parts(worse, sections, better=False)]
-    parts += [(len(left), share(len(left), sections), category)] if left else []
+    parts += [(len(out_of_category), share(len(out_of_category), sections), category)] if out_of_category else []
     parts += [(count, of, f"got {what}") for count, of, what in _parts(sections.improvements, sections, better=True)]
     text = _joined(parts)
     if looking := sections.looking_worse:
@@ -438,8 +438,8 @@ def _quiet(sections: Sections) -> Iterator[str]:
     """Yield how small a change would have been seen, and apart the metrics without one of the minimum effect."""
     if inside := len(sections.not_seen) - len(sections.outside):
         yield f"No change seen in {share(inside, sections, all_of='')}"
-        if seen := detectable_clause(sections):
-            yield seen
+        if clause := detectable_clause(sections):
+            yield clause
     if sections.unchanged:
         of = (
             f"{len(sections.unchanged):,}" if sections.not_seen else share(len(sections.unchanged), sections, all_of="")

@@ -78,26 +78,28 @@ WORDS: Final[Mapping[Symptom, str]] = {
 def checkup_lines(observations: Sequence[Observation]) -> tuple[str, ...]:
     """Return the observations, problems last, where they are seen first."""
     order = list(Health)
-    ranked = sorted(observations, key=lambda seen: order.index(seen.health))
-    return tuple(f"{MARKS[seen.health]:>6}  {_words(seen)}" for seen in ranked)
+    ranked = sorted(observations, key=lambda observation: order.index(observation.health))
+    return tuple(f"{MARKS[observation.health]:>6}  {_words(observation)}" for observation in ranked)
 
 
-def _words(seen: Observation) -> str:
-    if seen.symptom is Symptom.PERMISSION:
-        return _permission_words(seen)
-    form = f"event: {ROLES[seen.kind]}" if seen.symptom is Symptom.ROLE else WORDS[seen.symptom]
-    facts = {name: plain(str(value), limit=TEXT_LIMITS.sentence_characters) for name, value in seen.facts.items()}
+def _words(observation: Observation) -> str:
+    if observation.symptom is Symptom.PERMISSION:
+        return _permission_words(observation)
+    form = f"event: {ROLES[observation.kind]}" if observation.symptom is Symptom.ROLE else WORDS[observation.symptom]
+    facts = {
+        name: plain(str(value), limit=TEXT_LIMITS.sentence_characters) for name, value in observation.facts.items()
+    }
     return form.format(**facts)
 
 
-def _permission_words(seen: Observation) -> str:
-    words = f"permissions: {seen.kind}: write"
-    if seen.health is Health.WRONG:
-        return f"{words} is missing: {PERMISSIONS[seen.kind]}. Add it to the job's permissions"
+def _permission_words(observation: Observation) -> str:
+    words = f"permissions: {observation.kind}: write"
+    if observation.health is Health.WRONG:
+        return f"{words} is missing: {PERMISSIONS[observation.kind]}. Add it to the job's permissions"
     return (
         words
-        if seen.health is Health.FINE
-        else f"{words} is not known: {UNKNOWN.get(seen.kind, 'GitHub does not say')}"
+        if observation.health is Health.FINE
+        else f"{words} is not known: {UNKNOWN.get(observation.kind, 'GitHub does not say')}"
     )
 
 
@@ -176,8 +178,11 @@ def history_size_text(size: HistorySize) -> str:
     past = f"{count_of(size.commits, 'commit')} since {size.since}"
     cut = "; older ones are not here (a shallow clone), so that the past weighs more" if size.is_cut else ""
     reduced = f"{count_of(size.to_compact, 'run')} reduced to a summary and {size.to_drop:,} removed"
-    left, less = _bytes(size.compacted_bytes), f"{_bytes(saved)} less ({percent(saved / max(size.packed_bytes, 1))})"
-    compacted = f"{left} after `history compact`: {less}" if saved > 0 else "`history compact` would save nothing"
+    size_after, less = (
+        _bytes(size.compacted_bytes),
+        f"{_bytes(saved)} less ({percent(saved / max(size.packed_bytes, 1))})",
+    )
+    compacted = f"{size_after} after `history compact`: {less}" if saved > 0 else "`history compact` would save nothing"
     lines = [
         plain(size.place, limit=300),
         f"  {_bytes(size.packed_bytes)} packed, of at most {_bytes(size.limit_bytes)}: {past}{cut}",

@@ -104,8 +104,8 @@ def _difference_shape(standing: SearchView, candidate: int) -> DifferenceShape:
     """The shape known before the confirming rounds, so that they do not judge themselves."""
     model = standing.model
     columns = np.vstack([*(model.column_of(named) for named in model.named), model.column_of(candidate)])
-    seen = _seen_step(standing, candidate) if model.is_quiet else None
-    step = float(pattern_evidence.fit(model.design, columns).delta[-1]) if seen is None else seen
+    known_step = _seen_step(standing, candidate) if model.is_quiet else None
+    step = float(pattern_evidence.fit(model.design, columns).delta[-1]) if known_step is None else known_step
     whole = float(model.step.delta[0])
     width, gap, apart = _round_noise(standing)
     size = max(abs(step), NEGLIGIBLE * abs(whole), 0.1 * width)

@@ -104,10 +104,10 @@ class Forecast:
 
 def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
     if settings.engine is Engine.WEIGHTED:
-        left = np.ones(len(commit_range.commits), dtype=np.bool_)
-        left[list(commit_range.unchanged)] = False
-        usable = np.ones(left.size + 1, dtype=np.bool_)
-        tests = 2 + tests_left(Descendants(commit_range), usable, left) + bool(commit_range.merge_bases)
+        candidates = np.ones(len(commit_range.commits), dtype=np.bool_)
+        candidates[list(commit_range.unchanged)] = False
+        usable = np.ones(candidates.size + 1, dtype=np.bool_)
+        tests = 2 + tests_left(Descendants(commit_range), usable, candidates) + bool(commit_range.merge_bases)
         return Forecast(clear=(each := 2 * settings.repetitions) * tests, hidden=each * tests, tests=tests)
     if settings.of_failures:
         bits = log2(max(len(commit_range.commits) - len(commit_range.unchanged), 1))

@@ -99,13 +99,13 @@ def contradicted(standing: SearchView) -> Stretch | None:
     sizes = named_sizes(standing)
     explained = np.array([size.center for size in sizes]) @ model.named_columns
     unsure = np.array([size.half for size in sizes]) @ model.named_columns
-    left = samples.y - samples.y[samples.commit == 0].mean() - explained
+    residuals = samples.y - samples.y[samples.commit == 0].mean() - explained
     whole, bound = _whole(standing), Z_CHANGE * model.spread_bound
     shares = {}
     for commit in map(int, samples.measured()):
         own = samples.commit == commit
         allowance = bound / np.sqrt(own.sum()) + float(unsure[own][0])
-        shares[commit] = max(abs(float(left[own].mean())) - allowance, 0.0) / whole
+        shares[commit] = max(abs(float(residuals[own].mean())) - allowance, 0.0) / whole
     high = next((commit for commit, share in shares.items() if share > NEGLIGIBLE), 0)
     if not high:
         return None

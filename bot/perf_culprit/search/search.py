@@ -88,11 +88,11 @@ class Search:
         """Return up to `k` more jobs to run in parallel; none at the end or if only pending ones can help."""
         state = self.state
         jobs: list[Job] = []
-        left = self._standing.left
+        budget = self._standing.left
         for purpose, commits in self._engine.next_rounds(self._standing, k):
-            if len(commits) > left:
+            if len(commits) > budget:
                 break
-            left -= len(commits)
+            budget -= len(commits)
             jobs.append(self._job(len(state.jobs) + len(jobs), purpose, commits))
         if jobs:
             self._standing = self._standing.later(replace(state, jobs=(*state.jobs, *jobs)))

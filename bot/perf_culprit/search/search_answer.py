@@ -95,8 +95,8 @@ def visible_effect(standing: SearchView) -> float | None:
     plain = pattern_evidence.fit(
         PatternDesign(samples), (samples.commit == standing.reach.size).astype(np.float64)[None]
     )
-    seen = float(np.expm1(plain.sigma * np.sqrt((2 * ODDS_20 + np.log1p(G * pairs)) / pairs)))
-    return max(seen, standing.state.settings.minimum_effect)
+    effect = float(np.expm1(plain.sigma * np.sqrt((2 * ODDS_20 + np.log1p(G * pairs)) / pairs)))
+    return max(effect, standing.state.settings.minimum_effect)
 
 
 def end_to_end(standing: SearchView) -> StepSize:

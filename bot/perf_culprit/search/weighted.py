@@ -76,39 +76,39 @@ def _ends(standing: SearchView) -> Floats:
 def _read(standing: SearchView) -> _Stand:
     """Repeat the search from its beginning with the present results."""
     reach, repetitions = standing.reach, standing.state.settings.repetitions
-    left, good, bad = standing.prior > 0, 0, reach.size
+    candidates, good, bad = standing.prior > 0, 0, reach.size
     levels = {good: np.zeros(repetitions)}
     target: int | None = bad
     while target is not None and len(rounds := _rounds(standing, good, target)) == repetitions:
         ancestors, levels[target] = reach.column(target), levels[good] + rounds
         if _is_slower(standing, rounds):
-            left, bad = left & ancestors, target
+            candidates, bad = candidates & ancestors, target
         else:
-            left, good = left & ~ancestors, target
-        target = _heaviest(reach, standing.usable, left)
-    return _Stand(left=left, target=target, good=good, bad=bad, levels=levels)
+            candidates, good = candidates & ~ancestors, target
+        target = _heaviest(reach, standing.usable, candidates)
+    return _Stand(left=candidates, target=target, good=good, bad=bad, levels=levels)
 
 
-def _heaviest(reach: Descendants, usable: Booleans, left: Booleans) -> int | None:
+def _heaviest(reach: Descendants, usable: Booleans, candidates: Booleans) -> int | None:
     """Return the measurable candidate that splits the rest most evenly, or None if none splits it."""
-    weight = split_weights(reach, left)
-    weight[~left | ~usable[1:]] = 0
+    weight = split_weights(reach, candidates)
+    weight[~candidates | ~usable[1:]] = 0
     best = int(np.argmax(weight))
     return best + 1 if weight[best] > 0 else None
 
 
-def split_weights(reach: Descendants, left: Booleans) -> Floats:
+def split_weights(reach: Descendants, candidates: Booleans) -> Floats:
     """min(c_i, n - c_i) per candidate [N]: how evenly a test of it splits the n that are `left` [H13; git bisect]."""
-    counts = reach.slow_mass(left.astype(np.float64))[1:]
-    return np.asarray(np.rint(np.minimum(counts, left.sum() - counts)))
+    counts = reach.slow_mass(candidates.astype(np.float64))[1:]
+    return np.asarray(np.rint(np.minimum(counts, candidates.sum() - counts)))
 
 
-def tests_left(reach: Descendants, usable: Booleans, left: Booleans) -> int:
+def tests_left(reach: Descendants, usable: Booleans, candidates: Booleans) -> int:
     """Count the tests until one commit is left, if every test leaves the larger part."""
     tests = 0
-    while (target := _heaviest(reach, usable, left)) is not None:
-        ancestors = left & reach.column(target)
-        left = max(ancestors, left & ~ancestors, key=np.count_nonzero)
+    while (target := _heaviest(reach, usable, candidates)) is not None:
+        ancestors = candidates & reach.column(target)
+        candidates = max(ancestors, candidates & ~ancestors, key=np.count_nonzero)
         tests += 1
     return tests
 
@@ -161,11 +161,11 @@ def advance(standing: SearchView) -> SearchState:
     return replace(state, phase=Phase.DONE, outcome=partial_outcome(standing))
 
 
-def _searched(standing: SearchView, left: Sequence[int]) -> SearchState:
+def _searched(standing: SearchView, candidates: Sequence[int]) -> SearchState:
     """Return the state after the last test: a suspect to confirm, or those that no test can tell apart."""
     state = standing.state
-    if len(left) == 1:
-        return replace(state, phase=Phase.CONFIRM, since=len(state.results), suspect=standing.name(left[0] + 1))
+    if len(candidates) == 1:
+        return replace(state, phase=Phase.CONFIRM, since=len(state.results), suspect=standing.name(candidates[0] + 1))
     outcome = replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing))
     return replace(state, phase=Phase.DONE, outcome=outcome)
 
@@ -277,9 +277,11 @@ def _step_after(standing: SearchView) -> Iterator[Reason]:
 
 
 def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
-    left = np.flatnonzero(_read(standing).left)
-    names = [standing.name(int(candidate) + 1) for candidate in left]
-    return tuple(Suspect(commit=name, posterior=1 / len(left), skipped=standing.skipped.get(name)) for name in names)
+    candidates = np.flatnonzero(_read(standing).left)
+    names = [standing.name(int(candidate) + 1) for candidate in candidates]
+    return tuple(
+        Suspect(commit=name, posterior=1 / len(candidates), skipped=standing.skipped.get(name)) for name in names
+    )
 
 
 def partial_outcome(standing: SearchView) -> Outcome:
@@ -291,23 +293,23 @@ def partial_outcome(standing: SearchView) -> Outcome:
 
 def suspects(standing: SearchView) -> tuple[str, ...]:
     """Return the last two commits; the last test names one."""
-    left = np.flatnonzero(_read(standing).left)
-    return tuple(standing.name(int(candidate) + 1) for candidate in left) if len(left) <= 2 else ()
+    candidates = np.flatnonzero(_read(standing).left)
+    return tuple(standing.name(int(candidate) + 1) for candidate in candidates) if len(candidates) <= 2 else ()
 
 
 def progress(standing: SearchView) -> Progress:
     """Report the progress. Every test costs the same; those of the ends and of the rest remain."""
     state, stand = standing.state, _read(standing)
     is_reproduced = state.phase in (Phase.SEARCH, Phase.CONFIRM)
-    left = stand.left if is_reproduced else standing.prior > 0
-    tests = 1 + tests_left(standing.reach, standing.usable, left) + (not is_reproduced)
+    candidates = stand.left if is_reproduced else standing.prior > 0
+    tests = 1 + tests_left(standing.reach, standing.usable, candidates) + (not is_reproduced)
     round_lists = [] if stand.target is None else [_rounds(standing, stand.good, stand.target)]
     made = min(map(len, _against_parents(standing) if state.phase is Phase.CONFIRM else round_lists), default=0)
     ends = _outcome(standing, OutcomeKind.BUDGET_SPENT)
     return Progress(
         phase=state.phase,
         executions=standing.executions,
-        entropy_bits=float(np.log2(max(int(np.count_nonzero(left)), 1))),
+        entropy_bits=float(np.log2(max(int(np.count_nonzero(candidates)), 1))),
         expected_executions=2 * (tests * state.settings.repetitions - made),
         relative_change=None if is_reproduced else ends.relative_change,
         confidence_interval=None if is_reproduced else ends.confidence_interval,

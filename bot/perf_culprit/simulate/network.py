@@ -163,10 +163,10 @@ class StationVisits:
         return round(self._receivers[id(send)]())
 
     def _chosen(self, alternatives: Sequence[Send]) -> tuple[Send, ...]:
-        left = self._branch()
+        remainder = self._branch()
         for send in alternatives:
-            left -= send.probability
-            if left < 0:
+            remainder -= send.probability
+            if remainder < 0:
                 return (send,)
         return ()
 
@@ -359,9 +359,9 @@ def _message(arrival: Arrival, kind: str) -> Send:
     )
 
 
-def _pick(shares: Sequence[tuple[str, float]], left: float) -> str:
+def _pick(shares: Sequence[tuple[str, float]], remainder: float) -> str:
     for name, share in shares:
-        left -= share
-        if left < 0:
+        remainder -= share
+        if remainder < 0:
             return name
     return shares[-1][0]

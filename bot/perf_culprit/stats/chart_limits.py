@@ -160,8 +160,8 @@ def _leave_one_out_at_once(runs: Floats, *, low: int, high: int) -> tuple[Violat
     """Do the same for short runs (r, n) of equal length: the rest without each run is one sorted matrix."""
     count, size = runs.shape
     order = np.argsort(runs, axis=None, kind="stable")
-    left = order // size != np.arange(count)[:, None]
-    rest = np.broadcast_to(runs.ravel()[order], left.shape)[left].reshape(count, -1)
+    is_other = order // size != np.arange(count)[:, None]
+    rest = np.broadcast_to(runs.ravel()[order], is_other.shape)[is_other].reshape(count, -1)
     lower, upper = _percentiles(rest, low), _percentiles(rest, high)
     below = (runs < lower[:, None]).sum(axis=1).tolist()
     above = (runs > upper[:, None]).sum(axis=1).tolist()

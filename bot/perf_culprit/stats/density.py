@@ -44,9 +44,9 @@ def shape_of(ordered: Floats) -> Shape | None:
 def _modes(ordered: Floats) -> int:
     density, boundaries = _smoothed(ordered)
     cuts, peak, low, cut = [0.0], 0.0, 0.0, 0.0
-    for height, left in zip(density, np.searchsorted(ordered, boundaries) / len(ordered), strict=True):
+    for height, share in zip(density, np.searchsorted(ordered, boundaries) / len(ordered), strict=True):
         if peak and height < low:
-            low, cut = height, float(left)
+            low, cut = height, float(share)
         elif low < DEEPEST_VALLEY * min(peak, height) and min(cut - cuts[-1], 1 - cut) >= SMALLEST_MODE:
             cuts, peak, low = [*cuts, cut], height, height
         elif height > peak:

@@ -124,10 +124,10 @@ def _wobble(table: UnitTable, least_change: Floats) -> Floats:
         rows = table.is_exact & (table.kind == kind)
         parts, least = [side[rows] for side in sides], least_change[rows, None]
         odd = sum(int((_distance(part) >= least).sum()) for part in parts)
-        seen = sum(int((~np.isnan(part)).sum()) for part in parts)
+        count = sum(int((~np.isnan(part)).sum()) for part in parts)
         # With one unit a side the other counts are seen: as the code can change many, none of them is odd.
-        seen = seen if sides else int(rows.sum()) - 1
-        rate[rows] = min(rows.sum() * ((ODD_COUNTS + odd) / (COUNTS + seen)) ** units, 1.0)
+        count = count if sides else int(rows.sum()) - 1
+        rate[rows] = min(rows.sum() * ((ODD_COUNTS + odd) / (COUNTS + count)) ** units, 1.0)
     return np.where(table.repeats, 0.0, rate)
 
 

@@ -131,18 +131,18 @@ class _Week:
 
     def _unanswered(self, runs: Sequence[Run], report: Report | None) -> Iterator[tuple[str, str]]:
         """Yield what got worse, and the first commit that shows it."""
-        seen: dict[MetricKey, str] = {}
+        first_commits: dict[MetricKey, str] = {}
         for run in reversed(runs):
             for key in run.regressions:
-                seen.setdefault(key, str(run.commit))
+                first_commits.setdefault(key, str(run.commit))
         findings = () if report is None else report.findings
         for finding in findings:
             if finding.verdict is Verdict.REGRESSION:
-                seen.setdefault(finding.key, str(runs[0].commit))
+                first_commits.setdefault(finding.key, str(runs[0].commit))
         back = {finding.key for finding in findings if finding.is_decided and finding.verdict is not Verdict.REGRESSION}
         back |= {finding.key for finding in findings if finding.is_set_aside}
         tracked = {key for issue in self._worse() for key in (issue.key, *issue.benchmarks)}
-        for key, commit in seen.items():
+        for key, commit in first_commits.items():
             is_settled = key in back or self.config.is_watched(key.benchmark) or self._is_accepted(key, commit)
             if not is_settled and benchmark_key(key.benchmark) not in tracked:
                 yield key.benchmark, commit

@@ -113,7 +113,7 @@ def _options(arguments: Iterable[str]) -> str:
 
 def _watched(execute: Callable[[], object]) -> list[StartedProcess]:
     """The processes that this one starts to execute the command, directly or not; earlier ones are ignored."""
-    seen: dict[tuple[int, tuple[str, ...]], StartedProcess] = {}
+    processes: dict[tuple[int, tuple[str, ...]], StartedProcess] = {}
     own = _read_process(os.getpid())
     others = _descendants(os.getpid())
     is_over = threading.Event()
@@ -124,7 +124,7 @@ def _watched(execute: Callable[[], object]) -> list[StartedProcess]:
                 process = _read_process(pid)
                 # Between fork and exec, a process still has this one's command line.
                 if process is not None and own is not None and process.command != own.command:
-                    seen[pid, process.command] = process
+                    processes[pid, process.command] = process
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
@@ -133,7 +133,7 @@ def _watched(execute: Callable[[], object]) -> list[StartedProcess]:
     finally:
         is_over.set()
         thread.join()
-    return list(seen.values())
+    return list(processes.values())
 
 
 def _descendants(root: int, without: Iterable[int] = ()) -> set[int]:

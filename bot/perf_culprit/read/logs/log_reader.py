@@ -102,8 +102,8 @@ def _check_workers(client: Any, names: Sequence[str]) -> None:
             raise _cannot_run(f"{worker}: {answer}")
         for name, size in expected.items():
             if answer.get(name) != size:
-                seen = answer.get(name)
-                state = "does not see it" if seen is None else f"sees {seen} bytes instead of {size}"
+                size_there = answer.get(name)
+                state = "does not see it" if size_there is None else f"sees {size_there} bytes instead of {size}"
                 raise InfrastructureError(f"the worker {worker} {state}", place=name, next_step=SHARED)
 
 

@@ -141,20 +141,20 @@ def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
     begins, ends = _line_places(padded, len(data) + (bool(data) and not data.endswith(b"\n")))
     starts, lengths, fits = _fitted(padded, begins, ends, pattern)
     # Empty lines are no executions.
-    left = np.flatnonzero(~fits & (ends > begins))
-    lines = [data[begin:end] for begin, end in zip(begins[left].tolist(), ends[left].tolist(), strict=True)]
+    others = np.flatnonzero(~fits & (ends > begins))
+    lines = [data[begin:end] for begin, end in zip(begins[others].tolist(), ends[others].tolist(), strict=True)]
     text, more_starts, more_lengths, is_read = _searched(lines, pattern)
     if not starts.size:
         padded, starts, lengths = text, more_starts, more_lengths
     elif more_starts.size:
-        order = np.argsort(np.concatenate([np.flatnonzero(fits), left[is_read]]))
+        order = np.argsort(np.concatenate([np.flatnonzero(fits), others[is_read]]))
         starts = np.hstack([starts, more_starts + len(padded)])[:, order]
         lengths = np.hstack([lengths, more_lengths])[:, order]
         padded += text
     return ReadLines(
         lines=len(begins),
         rows=Rows(data=padded, starts=starts, lengths=lengths),
-        unread=[(int(left[i]), lines[i]) for i in np.flatnonzero(~is_read).tolist() if lines[i].strip()],
+        unread=[(int(others[i]), lines[i]) for i in np.flatnonzero(~is_read).tolist() if lines[i].strip()],
     )
 
 
