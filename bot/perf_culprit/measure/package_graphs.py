@@ -279,7 +279,7 @@ class MeasuredPackage:
         return self.graph.argument(self.package, self.folder)
 
     def why(self, others: Iterable[str], documents: Iterable[str], edited: Container[str]) -> str | None:
-        """Why one of these changes may reach it. `kept` are the files that both commits have."""
+        """Why one of these changes may reach it. `edited` are the files that both commits have."""
         others = list(others)
         for path in others:
             if path.endswith(self.graph.endings) and not self.used.isdisjoint(self.graph.owners(path)):

@@ -39,7 +39,7 @@ _TREND_HEIGHT: Final = 20
 
 
 def dashboard_files(dashboard: Dashboard, stored_panels: Sequence[KeptPanel]) -> dict[str, bytes]:
-    """Return the files by path. `kept` lists the chunks that hold each panel's values."""
+    """Return the files by path. `stored_panels` lists the chunks that hold each panel's values."""
     index = json.dumps(_index(dashboard, stored_panels), separators=(",", ":"), allow_nan=False)
     return {
         "index.html": fill("dashboard.html.j2").encode(),

@@ -98,7 +98,7 @@ def _heaviest(reach: Descendants, usable: Booleans, candidates: Booleans) -> int
 
 
 def split_weights(reach: Descendants, candidates: Booleans) -> Floats:
-    """min(c_i, n - c_i) per candidate [N]: how evenly a test of it splits the n that are `left` [H13; git bisect]."""
+    """min(c_i, n - c_i) per candidate [N]: how evenly a test of it splits the n `candidates` [H13; git bisect]."""
     counts = reach.slow_mass(candidates.astype(np.float64))[1:]
     return np.asarray(np.rint(np.minimum(counts, candidates.sum() - counts)))
 
