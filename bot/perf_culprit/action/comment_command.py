@@ -46,7 +46,7 @@ def answer_comment(job: ActionJob) -> int:
     try:
         command = parse_comment(comment.body)
     except UsageError as error:
-        return _refused(thread, error) if _has_rights(thread) else EXIT_FINE
+        return _answer_refusal(thread, error) if _has_rights(thread) else EXIT_FINE
     if command is None or not _has_rights(thread, answers=not isinstance(command, HelpCommand)):
         return EXIT_FINE
     if not isinstance(command, BisectCommand) and _is_answered(thread):
@@ -56,7 +56,7 @@ def answer_comment(job: ActionJob) -> int:
         job.log.say(f"{type(command).__name__} in #{comment.number}")
         HANDLERS[type(command)](thread, command)
     except UsageError as error:
-        return _refused(thread, error)
+        return _answer_refusal(thread, error)
     except BotError as error:
         _tell_failure(thread, error)
         raise
@@ -80,7 +80,7 @@ def _is_answered(thread: Thread) -> bool:
     return first_attempt and thread.comment.id in thread.host.answered_commands(number=thread.comment.number)
 
 
-def _refused(thread: Thread, error: UsageError) -> int:
+def _answer_refusal(thread: Thread, error: UsageError) -> int:
     """Answer that the command cannot be executed as written. The job itself succeeds."""
     thread.job.log.say(str(error))
     thread.answer(command_answers.refusal_text(error))

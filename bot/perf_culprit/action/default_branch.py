@@ -91,19 +91,19 @@ def merged_acceptances(job: ActionJob, commit: str) -> tuple[Acceptance, ...]:
     if not (on_default_branch or job.inputs.baseline_files):
         return ()
     try:
-        stored = _stored(job)
+        stored = _stored_acceptances(job)
     except BotError as error:
         job.log.tell(LogLevel.WARNING, f"accepted changes are unknown: {error}")
         return ()
     here = (
         tuple(acceptance for acceptance in stored if acceptance.commit == commit) if job.inputs.baseline_files else ()
     )
-    return here + (_merged(job, stored, commit) if on_default_branch else ())
+    return here + (_merged_acceptances(job, stored, commit) if on_default_branch else ())
 
 
 def accepted_of(job: ActionJob, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
     """Return the acceptances of this very commit."""
-    return tuple(entry for entry in _stored(job, suite=suite) if entry.commit == commit)
+    return tuple(entry for entry in _stored_acceptances(job, suite=suite) if entry.commit == commit)
 
 
 def accepted_since(job: ActionJob, base: str, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
@@ -111,7 +111,7 @@ def accepted_since(job: ActionJob, base: str, commit: str, *, suite: str) -> tup
     from perf_culprit.dispatch.commit_range import default_branch_commits
     from perf_culprit.flows.compared_commits import commits_between
 
-    if not (stored := _stored(job, suite=suite)):
+    if not (stored := _stored_acceptances(job, suite=suite)):
         return ()
     with default_branch_commits(remote(job), default_branch(job)) as repository:
         if git.find_commit(repository, base) is None:  # a release of a branch that was never merged
@@ -202,7 +202,7 @@ def sum_up_week(job: ActionJob, host: Host, suites: Iterable[str]) -> None:
                 job.log.say(f"digest of the week: {url}")
 
 
-def _merged(job: ActionJob, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
+def _merged_acceptances(job: ActionJob, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
     """Acceptances of merged pull requests: for paired numbers those of this commit, against stored runs all of them."""
     from perf_culprit.action.jobs.regression_issues import carried_acceptances
     from perf_culprit.github.job_context import connect_host
@@ -239,7 +239,7 @@ def follow_up(job: ActionJob, host: Host, compared: Comparison) -> None:
                 against_history=lambda: (
                     compare_run_with_history(compared.run, config=config, base=None, place=job.history).report
                 ),
-                accepted=_stored(job, suite=report.suite),
+                accepted=_stored_acceptances(job, suite=report.suite),
                 notices=new,
             )
         for line in lines:
@@ -260,7 +260,7 @@ def check_claims(job: ActionJob, reports: Sequence[Report]) -> None:
             continue
         on_branch = {
             (entry.author, entry.reason, entry.benchmark)
-            for entry in _stored(job, suite=report.suite)
+            for entry in _stored_acceptances(job, suite=report.suite)
             if entry.commit == report.target_commit
         }
         for benchmark, claim in claimed:
@@ -272,7 +272,7 @@ def check_claims(job: ActionJob, reports: Sequence[Report]) -> None:
                 )
 
 
-def _stored(job: ActionJob, *, suite: str | None = None) -> tuple[Acceptance, ...]:
+def _stored_acceptances(job: ActionJob, *, suite: str | None = None) -> tuple[Acceptance, ...]:
     from perf_culprit.action.jobs.regression_issues import stored_acceptances
 
     config = job.inputs.config

@@ -249,7 +249,7 @@ def described(option: Option) -> str:
     return option.text or f"{meaning[:1].upper()}{meaning[1:]}; empty takes the configuration"
 
 
-def _read(field: Field, environ: Mapping[str, str]) -> object:
+def _input_value(field: Field, environ: Mapping[str, str]) -> object:
     """Read the value of an input from `environ`. Raise a UsageError that names the input."""
     option = field.option
     # The runner upper-cases names and replaces spaces, but keeps hyphens.
@@ -284,7 +284,7 @@ class Inputs(WrittenInputs):
 
 def read_inputs(environ: Mapping[str, str]) -> Inputs:
     """Read the inputs from `environ`. Raise a UsageError that names a wrong input."""
-    values: dict[str, Any] = {field.name: _read(field, environ) for field in WrittenInputs.fields()}
+    values: dict[str, Any] = {field.name: _input_value(field, environ) for field in WrittenInputs.fields()}
     inputs = WrittenInputs(**values)
     path = Path(inputs.config_file) if inputs.config_file else None
     is_remote = inputs.mode in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS

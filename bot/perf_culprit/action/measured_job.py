@@ -41,21 +41,21 @@ def compare_measured(job: ActionJob) -> Comparison:
             base=context.base_ref,
             merge=merge,
             place=replace(job.history, repository=context.workspace),
-            accepted=_accepted(job, reference, merge.head if merge else commit),
+            accepted=_acceptances(job, reference, merge.head if merge else commit),
             reference=reference,
         )
     if merge is None:
-        compared = _doubted(job, compared)
+        compared = _with_doubts(job, compared)
     report = with_changed_files(compared.report, context.workspace, config=inputs.config)
     compared = replace(compared, report=report)
-    compared = _predicted(job, _diagnosed(job, compared))
+    compared = _with_predictions(job, _with_diagnoses(job, compared))
     directory = context.workspace / inputs.report_directory
     for name, data in result_files(compared, results).items():
         replace_file(directory / name, data)
     return compared
 
 
-def _accepted(job: ActionJob, reference: ReferenceCommit | None, commit: str) -> tuple[Acceptance, ...]:
+def _acceptances(job: ActionJob, reference: ReferenceCommit | None, commit: str) -> tuple[Acceptance, ...]:
     """The acceptances since the reference, or those of this commit."""
     if reference is None or not job.inputs.baseline_files:
         return merged_acceptances(job, commit)
@@ -81,7 +81,7 @@ def _merge(job: ActionJob) -> Merge | None:
     return merge
 
 
-def _doubted(job: ActionJob, compared: Comparison) -> Comparison:
+def _with_doubts(job: ActionJob, compared: Comparison) -> Comparison:
     """Note in the report if the checkout is not the pull request, so that its numbers may belong to another commit."""
     context = job.context
     if not context.is_pull_request or job.inputs.ref:
@@ -145,7 +145,7 @@ def _second_run(job: ActionJob, commit: str) -> Run | None:
     return collect_run(files, config=job.inputs.config, tool=job.inputs.tool, commit=commit, paired=paired)
 
 
-def _diagnosed(job: ActionJob, compared: Comparison) -> Comparison:
+def _with_diagnoses(job: ActionJob, compared: Comparison) -> Comparison:
     """Add the named diagnoses. One that cannot be read is a warning and does not stop the verdict."""
     from perf_culprit.flows.diagnose import with_diagnosis
 
@@ -162,7 +162,7 @@ def _diagnosed(job: ActionJob, compared: Comparison) -> Comparison:
     return replace(compared, report=report)
 
 
-def _predicted(job: ActionJob, compared: Comparison) -> Comparison:
+def _with_predictions(job: ActionJob, compared: Comparison) -> Comparison:
     """Add predictions from the model files that a pull request changes. A failure does not stop the verdict."""
     from perf_culprit.action.jobs.predictions import changed_files, predict
 

@@ -164,7 +164,7 @@ def _publish(job: ActionJob, *, again: bool, is_checked: bool) -> int:
             is_pull_request=run.cause == "pull_request",
         )
     except NoArtifactError as error:
-        job, pulls = _configured(job, host), search.pull_requests
+        job, pulls = _with_trusted_config(job, host), search.pull_requests
         if off := _switched_off(job, host, run, pulls):
             return _leave_off(job, host, run, pulls, off)
         if run.conclusion == "skipped":
@@ -173,7 +173,7 @@ def _publish(job: ActionJob, *, again: bool, is_checked: bool) -> int:
             raise
         return _tell_failure(job, host, run, pulls, error)
     try:
-        job = _configured(job, host)
+        job = _with_trusted_config(job, host)
     except BotError as error:
         _tell_unjudged(job, host, run, search.pull_requests, results, error=error)
         raise
@@ -232,10 +232,10 @@ def _publish_results(
 def _all_judged(
     job: ActionJob, host: Host, run: MeasuringRun, results: Sequence[StoredResult], pulls: Sequence[PullRequest]
 ) -> list[Report]:
-    reports = [_judged(job, result, run, pulls) for result in results]
+    reports = [_judge(job, result, run, pulls) for result in results]
     if run.request is not None:
         refuse_other(reports, run.request)
-    return [_doubted(job, host, run, pulls, report) for report in reports]
+    return [_with_doubts(job, host, run, pulls, report) for report in reports]
 
 
 def _summarise_all(job: ActionJob, reports: Sequence[Report]) -> int:
@@ -353,12 +353,12 @@ def _check_workflow(job: ActionJob) -> None:
         )
 
 
-def _configured(job: ActionJob, host: Host) -> ActionJob:
+def _with_trusted_config(job: ActionJob, host: Host) -> ActionJob:
     """Use the default branch's configuration. The workspace may hold files of an earlier job."""
     return replace(job, inputs=job.inputs.replaced(config=trusted_config(job, host)))
 
 
-def _judged(job: ActionJob, result: StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
+def _judge(job: ActionJob, result: StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
     """Judge by the default branch's rules. A report without its runs cannot be judged again and stays as it is."""
     from perf_culprit.action.jobs.job_results import judge_anew
 
@@ -370,11 +370,11 @@ def _judged(job: ActionJob, result: StoredResult, run: MeasuringRun, pulls: Sequ
         config=job.inputs.config,
         base=pulls[0].base_branch if pulls else None,
         place=job.history,
-        accepted=_accepted(job, result, run),
+        accepted=_acceptances(job, result, run),
     )
 
 
-def _doubted(job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], report: Report) -> Report:
+def _with_doubts(job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], report: Report) -> Report:
     """Add the changed benchmark files, from GitHub's own list. The measuring job's data has no influence on it."""
     from perf_culprit.flows.compare import with_changed_files
 
@@ -387,7 +387,7 @@ def _doubted(job: ActionJob, host: Host, run: MeasuringRun, pulls: Sequence[Pull
     return with_changed_files(report, modified, config=job.inputs.config)
 
 
-def _accepted(job: ActionJob, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:
+def _acceptances(job: ActionJob, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:
     """The acceptances of this very commit, if it was measured next to its base; since a release if that is its base."""
     report = result.report
     if report.reference and report.base_commit:

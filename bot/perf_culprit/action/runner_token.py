@@ -46,14 +46,14 @@ def own_secrets() -> dict[str, str]:
     with contextlib.suppress(OSError, OverflowError, ValueError):
         if handle.isdecimal():
             with socket.socket(fileno=int(handle)) as waiting:
-                return _decoded(waiting.recv(FILE_LIMITS.runner_file_bytes))
+                return _decode(waiting.recv(FILE_LIMITS.runner_file_bytes))
     secrets = {name: os.environ[name] for name in SECRET_INPUTS if os.environ.get(name)}
     if secrets and sys.platform == "linux":
         _start_without(secrets)
     return secrets
 
 
-def _decoded(message: bytes) -> dict[str, str]:
+def _decode(message: bytes) -> dict[str, str]:
     secrets: dict[str, str] = json.loads(message)
     return secrets
 

@@ -54,7 +54,7 @@ def _refuse_unused(options: Diagnose) -> None:
         for field in options.fields()
         if field.name in every and getattr(options, field.name) != field.default
     }
-    unused = [flag for name, flag in flags.items() if name not in _used(options)]
+    unused = [flag for name, flag in flags.items() if name not in _effective_options(options)]
     if unused:
         revisions = flags.keys() & OF_TWO and not options.target
         other = ", or compare two revisions by --baseline and --target" if revisions else ""
@@ -64,7 +64,7 @@ def _refuse_unused(options: Diagnose) -> None:
         )
 
 
-def _used(options: Diagnose) -> frozenset[str]:
+def _effective_options(options: Diagnose) -> frozenset[str]:
     """The options that have an effect with the given files."""
     is_pair, pattern = bool(options.baseline or options.target), options.pattern or ""
     used = OF_TWO if is_pair else OF_ONE

@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _close(sys.stdout)
         return EXIT_FINE
     except Exception as error:  # noqa: BLE001 - the last line of defence: a bug gets a message, not a traceback
-        return _unexpected(error)
+        return _report_crash(error)
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -46,7 +46,7 @@ def _close(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _unexpected(error: Exception) -> int:
+def _report_crash(error: Exception) -> int:
     if (expected := of_full_disk(error)) is not None:
         _close(sys.stdout)
         _say(f"error: {expected}")

@@ -36,7 +36,7 @@ def compare(options: Compare) -> int:
     from perf_culprit.flows.render import draw_or_verdict, report_html, report_json, report_markdown
     from perf_culprit.say.comparison import render_text
 
-    options = _named(options)
+    options = _with_named_sides(options)
     config = chosen_config(options)
     with shown(options):
         if options.baseline:
@@ -67,7 +67,7 @@ def compare(options: Compare) -> int:
     return EXIT_REGRESSION if report.failed else EXIT_NO_DATA if report.has_nothing_in_common else EXIT_FINE
 
 
-def _named(options: Compare) -> Compare:
+def _with_named_sides(options: Compare) -> Compare:
     """Replace OLD and NEW by the options that they abbreviate."""
     if options.old is None and options.target:
         return options

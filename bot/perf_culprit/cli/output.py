@@ -64,7 +64,7 @@ def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyTy
     broken = "\n".join(part for line in lines for part in _wrap(line, table_width(stream)))
     # A break may put a word to the start of a line, where a runner would read it as a command.
     for line in terminal_lines(broken, colour=colour(stream)).split("\n"):
-        print(_linked(line, pages), file=stream)
+        print(_with_links(line, pages), file=stream)
 
 
 def _wrap(line: str, width: int) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _wrap(line: str, width: int) -> Iterator[str]:
     yield row
 
 
-def _linked(line: str, pages: Mapping[str, str]) -> str:
+def _with_links(line: str, pages: Mapping[str, str]) -> str:
     """Add links in the form of terminals (OSC 8)."""
     words = "|".join(map(re.escape, pages))
     end = "\x1b]8;;\x1b\\"

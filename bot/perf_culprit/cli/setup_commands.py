@@ -95,7 +95,7 @@ def init(options: Init) -> int:
             say("Try it first: perf-culprit init --try")
         return EXIT_FINE
     with TemporaryDirectory(prefix="perf-culprit-tools-") as tools:
-        trials, left_minutes = _tried(options, choices, others, Path(tools))
+        trials, left_minutes = _try_proposals(options, choices, others, Path(tools))
         _write(options, [trial.choice for trial in trials], notes)
         for trial in trials:
             if trial.tried is not None:
@@ -189,7 +189,7 @@ def _say_what_follows(options: Init, choices: "list[Choice]", notes: tuple[str, 
         say(f"\n{pull_request_text(choices, notes)}")
 
 
-def _tried(
+def _try_proposals(
     options: Init, choices: "list[Choice]", others: "list[Choice]", tools: Path
 ) -> "tuple[list[ProposalTrial], float]":
     """Return the proposals that give benchmarks, and the trial's minutes that are left.

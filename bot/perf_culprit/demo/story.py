@@ -132,7 +132,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     say(f"      {len(repository.main)} runs stored; what one run can tell: {remark[0].lower()}{remark[1:]}")
 
     say("[3/5] pull request: run its base and its head in turn, so that both meet the same noise")
-    report = _measured(repository, work, config=config, say=say)
+    report = _measure(repository, work, config=config, say=say)
     say(f"      {report_headline(report)}")
 
     if report.conclusion is Conclusion.REGRESSION:
@@ -156,7 +156,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     return (page, *dashboard)
 
 
-def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Say) -> Report:
+def _measure(repository: DemoRepository, work: Path, *, config: Config, say: Say) -> Report:
     """Measure the pull request's head against its base, and compare them."""
     options = Measure(
         repository=repository.work,

@@ -42,7 +42,9 @@ def gated_steps(
     for size in GROUPS:
         skipped = len(series) % size
         means = series[skipped:].reshape(-1, size).mean(axis=1)
-        gated = _drifted(means, worse_sign=worse_sign, window=max(window // size, 1), minimum_effect=minimum_effect)
+        gated = _drift_ranges(
+            means, worse_sign=worse_sign, window=max(window // size, 1), minimum_effect=minimum_effect
+        )
         # The step may lie anywhere in its group, or in the group before.
         steps |= {
             (max(skipped + size * since - size + 1, 1), skipped + size * raised + size - 1) for since, raised in gated
@@ -50,7 +52,9 @@ def gated_steps(
     return tuple(sorted(steps))
 
 
-def _drifted(series: Floats, *, worse_sign: int, window: int, minimum_effect: float) -> tuple[tuple[int, int], ...]:
+def _drift_ranges(
+    series: Floats, *, worse_sign: int, window: int, minimum_effect: float
+) -> tuple[tuple[int, int], ...]:
     if len(series) <= FIRST_JUDGED:
         return ()
     reach = min(BESIDE, len(series) - NEWEST)
@@ -265,19 +269,19 @@ def new_steps(
     by_metric = series_by_metric(runs)
     fresh: dict[MetricKey, _Stepped] = {}
     for key, series in by_metric.items():
-        step = _gated(series, key, searched, rule)
+        step = _gated_step(series, key, searched, rule)
         if step is None and key in marks:
-            step = _unsearched(series, marks[key], searched, rule)
+            step = _unsearched_step(series, marks[key], searched, rule)
         if step is not None:
             fresh[key] = step
     others = {key: series for key, series in by_metric.items() if key not in fresh}
     return tuple(
-        _joined(runs, [*group, *_companions(group, others, searched, rule)], suite=suite, every=by_metric)
+        _join(runs, [*group, *_companions(group, others, searched, rule)], suite=suite, every=by_metric)
         for group in _groups(fresh.values())
     )
 
 
-def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
+def _gated_step(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
     """Find the newest step that many runs together show and no search has looked at."""
     steps = gated_steps(
         [value for _, _, value in series],
@@ -317,7 +321,7 @@ def _errors(step: _Stepped, series: _Series, split: int) -> float:
     return step.distance * math.sqrt((len(series) - split) * split / len(series))
 
 
-def _unsearched(series: _Series, marked: _Marked, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
+def _unsearched_step(series: _Series, marked: _Marked, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
     """Find the metric's newest step that no search has looked at. A lasting step is marked at every run."""
     step = _marked_step(series, marked, rule, start=max(0, marked.place - rule.window))
     for search in sorted(searched, key=lambda search: search.last):
@@ -401,7 +405,7 @@ def step_id(bad: Run, *names: str) -> str:
     return f"{AUTOMATIC}{when}-{digest[:12]}"
 
 
-def _joined(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str, every: Iterable[MetricKey]) -> Step:
+def _join(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str, every: Iterable[MetricKey]) -> Step:
     first, last = min(step.first for step in group), max(step.last for step in group)
     ordered = sorted(group, key=lambda step: (-step.distance, step.entry.key))
     good, bad = runs[first], runs[last]

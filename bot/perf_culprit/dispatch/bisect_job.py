@@ -65,7 +65,7 @@ def measure_job(options: MeasureBisectJob, *, config: Config, say: Say, stdin: B
     _require_commits(options.repository, job)
     environment = {name: value[:200] for name, value in machine_environment().components.items()}
     results: list[Result] = []
-    encoded = partial(_encoded, request, job, results, started, environment=environment)
+    encoded = partial(_encode, request, job, results, started, environment=environment)
     file = options.output / RESULT_NAME
     shell = Commands(
         run=options.run or commands.run,
@@ -158,7 +158,7 @@ def _usable(followed: Mapping[str, tuple[float | None, ...]]) -> dict[str, tuple
     }
 
 
-def _encoded(
+def _encode(
     request: BisectRequest,
     job: BisectJob,
     results: list[Result],

@@ -170,11 +170,11 @@ def dependency_updates(
         texts = dict(zip(names, git.read_blobs(repository, names, remote=remote), strict=True))
     except git.GitError:
         return {}
-    updates = {commit: _updated(files, texts) for commit, files in locks.items()}
+    updates = {commit: _updates(files, texts) for commit, files in locks.items()}
     return {commit: update for commit, update in updates.items() if update}
 
 
-def _updated(changes: Sequence[git.FileChange], texts: Mapping[str, bytes]) -> tuple[EnvironmentChange, ...]:
+def _updates(changes: Sequence[git.FileChange], texts: Mapping[str, bytes]) -> tuple[EnvironmentChange, ...]:
     updates: list[EnvironmentChange] = []
     for change in changes:
         name = change.path.rpartition("/")[2]
@@ -223,15 +223,15 @@ def bisection_ends(
     with temporary_folder() as folder:
         repository = git.init_private(folder / "history.git")
         tips = _fetched_tips(repository, remote, branches=branches, head=head)
-        bad_commit = head if bad is None else _found(repository, remote, bad, tips=tips, place="/perf-bisect, bad")
+        bad_commit = head if bad is None else _find(repository, remote, bad, tips=tips, place="/perf-bisect, bad")
         if bad_commit is None:
             raise UsageError(
                 "in an issue both ends are needed", place="/perf-bisect", next_step="write good=COMMIT bad=COMMIT"
             )
         if good is None:
-            good_commit = _shared(repository, bad_commit, tips[0], branch=branches[0])
+            good_commit = _merge_base(repository, bad_commit, tips[0], branch=branches[0])
         else:
-            good_commit = _found(repository, remote, good, tips=tips, place=place)
+            good_commit = _find(repository, remote, good, tips=tips, place=place)
         yield Ends(repository=repository, good=good_commit, bad=bad_commit)
 
 
@@ -265,7 +265,7 @@ def _fetched_tips(
     return tips if head is None else (*tips, head)
 
 
-def _found(repository: Path, remote: git.Remote, revision: str, *, tips: tuple[str, ...], place: str) -> str:
+def _find(repository: Path, remote: git.Remote, revision: str, *, tips: tuple[str, ...], place: str) -> str:
     commit = git.find_commit(repository, revision)
     if commit is None and not git.FULL_HASH.fullmatch(revision):
         for kind in ("tags", "heads"):
@@ -282,7 +282,7 @@ def _found(repository: Path, remote: git.Remote, revision: str, *, tips: tuple[s
     return commit
 
 
-def _shared(repository: Path, bad: str, base: str, *, branch: str) -> str:
+def _merge_base(repository: Path, bad: str, base: str, *, branch: str) -> str:
     bases = git.merge_bases(repository, bad, base)
     if not bases:
         raise UsageError(

@@ -130,22 +130,22 @@ def settle(
     if waiting is None:
         bisection = following(bisection, controller.begun)
     if not bisection.is_done and waiting is None:
-        bisection = _stopped(controller, bisection)
+        bisection = _stop(controller, bisection)
     if not bisection.is_done and bisection.open_dispatch is None:
-        bisection = _proposed(controller, bisection)
+        bisection = _propose(controller, bisection)
     version = None if loaded is None else loaded.version
     if loaded is None or bisection != loaded.bisection:
         version = controller.bisections.store(bisection, expected=version)
     dispatched = bisection.open_dispatch
     if waiting is None and not bisection.is_done and dispatched is not None and dispatched.run_id is None:
-        bisection = _sent(controller, bisection, dispatched, version)
-    bisection = _recorded(controller, bisection, version)
+        bisection = _send(controller, bisection, dispatched, version)
+    bisection = _record(controller, bisection, version)
     step = step_of(bisection, waiting=waiting, remarks=tuple(remarks))
     controller.report(step)
     return step
 
 
-def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
+def _stop(controller: Controller, bisection: Bisection) -> Bisection:
     """End the search if continuing is useless or unwanted, or if no time is left."""
     objection = controller.objection(bisection)
     if objection is not None:
@@ -162,14 +162,14 @@ def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
     return bisection
 
 
-def _proposed(controller: Controller, bisection: Bisection) -> Bisection:
+def _propose(controller: Controller, bisection: Bisection) -> Bisection:
     """Add the next dispatch, or the outcome if nothing is left to measure."""
     search = Search(bisection.search)
     rounds = search.propose(bisection.jobs_per_dispatch * bisection.rounds_per_job)
     bisection = replace(bisection, search=search.state)
     if not rounds:
         follows = following(bisection, controller.begun)
-        return bisection if follows is bisection else _proposed(controller, follows)
+        return bisection if follows is bisection else _propose(controller, follows)
     number = len(bisection.dispatches) + 1
     dispatch = Dispatch(
         # The random part distinguishes it from an earlier dispatch of this number on a branch that was rewritten.
@@ -199,7 +199,7 @@ def _with_diagnosis(bisection: Bisection, jobs: tuple[BisectJob, ...]) -> tuple[
     return tuple(replace(job, diagnose=next(wanted, None)) for job in jobs)
 
 
-def _sent(controller: Controller, bisection: Bisection, dispatch: Dispatch, version: str | None) -> Bisection:
+def _send(controller: Controller, bisection: Bisection, dispatch: Dispatch, version: str | None) -> Bisection:
     try:
         run_id = controller.dispatcher.send(bisection, dispatch)
     except BotError:
@@ -222,7 +222,7 @@ def _store_quietly(controller: Controller, bisection: Bisection, version: str | 
         controller.bisections.store(bisection, expected=version)
 
 
-def _recorded(controller: Controller, bisection: Bisection, version: str | None) -> Bisection:
+def _record(controller: Controller, bisection: Bisection, version: str | None) -> Bisection:
     """Record the measurements of an ended bisection in the history. Recording a run again changes nothing there."""
     if not (bisection.is_done and bisection.trusted and not bisection.recorded) or controller.history is None:
         return bisection

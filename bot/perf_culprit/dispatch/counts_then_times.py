@@ -38,7 +38,7 @@ def following(bisection: Bisection, begun: SearchState | None = None) -> Bisecti
             return _whole(bisection, times, bisection.search, note, begun)
         if begun is not None and direction_shown(begun) is None:
             return replace(bisection, times=None, notes=(*bisection.notes, _ends_alike(_outcome(begun))))
-        return _paired(bisection, times, _largest_step(outcome).commit)
+        return _begin_between(bisection, times, _largest_step(outcome).commit)
     step = _largest_step(_outcome(times.counted))
     for timed in outcome.culprits:
         if timed.improvement == step.improvement:
@@ -111,13 +111,13 @@ def _ends_alike(ends: Outcome) -> Reason:
     )
 
 
-def _paired(bisection: Bisection, times: ByTime, commit: str) -> Bisection:
+def _begin_between(bisection: Bisection, times: ByTime, commit: str) -> Bisection:
     """Begin the search by times between the named commit and its parent."""
     commit_range = bisection.search.commit_range
     parents = commit_range.parents[commit_range.commits.index(commit)]
     good = commit_range.commits[parents[0]] if parents else (*commit_range.merge_bases, commit_range.good)[0]
     pair = CommitRange(good=good, bad=commit, commits=(commit,), parents=((),))
-    timed = _by_times(bisection, times, _started(bisection, times, pair, budget=PAIR_EXECUTIONS))
+    timed = _by_times(bisection, times, _start(bisection, times, pair, budget=PAIR_EXECUTIONS))
     return replace(timed, times=replace(times, counted=bisection.search))
 
 
@@ -126,13 +126,13 @@ def _whole(
 ) -> Bisection:
     budget = counted.settings.budget_executions
     if begun is None:
-        search = _started(bisection, times, counted.commit_range, budget=budget)
+        search = _start(bisection, times, counted.commit_range, budget=budget)
     else:
         search = with_budget(begun, budget)
     return replace(_by_times(bisection, times, search), times=None, notes=(*bisection.notes, note))
 
 
-def _started(bisection: Bisection, times: ByTime, commit_range: CommitRange, *, budget: int) -> SearchState:
+def _start(bisection: Bisection, times: ByTime, commit_range: CommitRange, *, budget: int) -> SearchState:
     before = bisection.search
     settings = replace(before.settings, minimum_effect=DEFAULTS[DataKind.SEARCHED_TIME], budget_executions=budget)
     if times.metric is not None:

@@ -167,8 +167,8 @@ def search_here(
             commands=plan.commands,
             cache=plan.options.cache,
         ) as here:
-            bisection = _searched(bisection, here, report, begun=times, files=(file, by_time), deadline=deadline)
-        diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
+            bisection = _search(bisection, here, report, begun=times, files=(file, by_time), deadline=deadline)
+        diagnosis = _diagnose(repository, bisection, workplace, plan, say)
     if plan.options.record:
         say(f"recorded {_record(repository, bisection, plan, config)} commits")
     return replace(_report(repository, bisection, plan), diagnosis=diagnosis)
@@ -218,7 +218,7 @@ def resumed(path: Path) -> BisectSession:
     return decode_session(data, place=str(path))
 
 
-def _tried(
+def _try_ends(
     workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: Say, *, is_traced: bool
 ) -> tuple[MetricKey, Metric, frozenset[tuple[str, str]]]:
     """Execute both ends once, to check that they work, find the metric and warm the caches. These numbers do not count.
@@ -247,7 +247,7 @@ def _tried(
     good, bad = runs
     computes: Mapping[MetricKey, bool] = {}
     if plan.auto is not None:
-        good, bad, computes = of_one_time(*(_repeated(workplace, commit) for commit in ends.values()))
+        good, bad, computes = of_one_time(*(_repeat(workplace, commit) for commit in ends.values()))
     key, metric = choose_metric(good, bad, benchmark=plan.options.benchmark, metric=plan.options.metric, say=say)
     if plan.auto is not None:
         line = f"auto: {shown_key(key)} first: {_TIME_OF[computes.get(key)]}; {plan.auto}"
@@ -273,7 +273,7 @@ def _printing_or_timing(workplace: Workplace, commit: str) -> Workplace:
     return workplace
 
 
-def _repeated(workplace: Workplace, commit: str) -> Run:
+def _repeat(workplace: Workplace, commit: str) -> Run:
     """Several executions of a commit that ran before: its first one may have waited for the disk."""
     rounds = range(1, FIRST_TRIES + 1)
     return join_executions([(commit, _first_run(workplace, commit)) for _ in rounds], rounds=rounds)
@@ -337,15 +337,15 @@ def _begun(
         return key_of(FAILURES), metric_of(FAILURES), search.state, {}
     has_prior = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
     is_traced = has_prior and not is_built(plan.commands.count)
-    key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
+    key, metric, traced = _try_ends(workplace, candidates, plan, say, is_traced=is_traced)
     blocks = () if stored is None else _blocks(stored, candidates, key, _measuring(plan, key), say)
     commit_range, settings = candidates.commit_range, _settings_of(plan, config, metric)
     facts = prior_facts(plan.options.repository, commit_range, plan.prior, traced)
     search = Search.start(commit_range, settings=settings, prior=prior_from(commit_range, facts), stored=blocks)
-    return key, metric, search.state, _executed(facts or {})
+    return key, metric, search.state, _executed_code(facts or {})
 
 
-def _executed(facts: Mapping[str, ChangeFacts]) -> Mapping[str, tuple[ExecutedCode, ...]]:
+def _executed_code(facts: Mapping[str, ChangeFacts]) -> Mapping[str, tuple[ExecutedCode, ...]]:
     """Return the executed code that each candidate changes, for the answer."""
     return {commit: one.executed[: ARTIFACT_LIMITS.executed_names] for commit, one in facts.items() if one.executed}
 
@@ -375,7 +375,7 @@ def _require_same(
         )
 
 
-def _searched(
+def _search(
     bisection: Bisection,
     dispatcher: Dispatcher,
     report: Callable[[BisectionStep], None],
@@ -400,7 +400,7 @@ def _searched(
     return step.bisection
 
 
-def _diagnosed(
+def _diagnose(
     repository: Path, bisection: Bisection, workplace: Workplace, plan: BisectPlan, say: Say
 ) -> CulpritDiagnosis | None:
     count, profiling = bisection.commands.count, plan.profiling

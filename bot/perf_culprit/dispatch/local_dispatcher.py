@@ -62,7 +62,7 @@ class Here(AtOnce):
         results = []
         for job in dispatch.jobs:
             begun = time.monotonic()
-            rounds = tuple(_measured(executor, entry) for entry in job.rounds)
+            rounds = tuple(_measure(executor, entry) for entry in job.rounds)
             results.append(
                 BisectJobResult(
                     bisection=bisection.id,
@@ -81,7 +81,7 @@ class Here(AtOnce):
         return self._workplace
 
 
-def _measured(executor: WorktreeExecutor, entry: Job) -> Result:
+def _measure(executor: WorktreeExecutor, entry: Job) -> Result:
     result = executor.execute(entry)
     return Result(job_id=entry.id, values=result.samples, failures=result.failures)
 

@@ -37,12 +37,12 @@ def chosen_runner(
     labels = [label for end in ends if (label := label_of(end)) is not None]
     if configured is not None and not (configured.endswith(LATEST) and labels):
         others = {label for label in labels if _HOSTED.match(configured) and label != configured}
-        return configured, _noted(others, configured)
+        return configured, _image_notes(others, configured)
     runner = next(iter(labels), DEFAULT_RUNNER)
-    return runner, _noted({label_of(end) or end["runner_image"] for end in ends} - {runner}, runner)
+    return runner, _image_notes({label_of(end) or end["runner_image"] for end in ends} - {runner}, runner)
 
 
-def _noted(images: set[str], runner: str) -> tuple[Reason, ...]:
+def _image_notes(images: set[str], runner: str) -> tuple[Reason, ...]:
     if not images:
         return ()
     return (because(SearchReason.OTHER_IMAGE, images=" and ".join(sorted(images)), runner=runner),)

@@ -38,7 +38,7 @@ def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str
     due = [
         (search, closes, lead)
         for search in searches
-        for closes, lead in _told(search)
+        for closes, lead in _issues_of(search)
         if closes not in waiting and positions.get(search.search.commit_range.bad, -1) <= newest - NEWEST
     ]
     by_metric = series_by_metric(runs) if due else {}
@@ -90,7 +90,7 @@ def _sees_it(check: Bisection) -> bool:
     return Search(check.search).shows_worsening
 
 
-def _told(search: Bisection) -> Iterator[tuple[tuple[str, ...], AlarmedMetric]]:
+def _issues_of(search: Bisection) -> Iterator[tuple[tuple[str, ...], AlarmedMetric]]:
     """Yield the issues of a search: the commits that identify each, and the followed metric with its size."""
     alarm, outcome = search.alarm, search.search.outcome
     if alarm is None or outcome is None or not alarm.tracked or alarm.closes or not is_real(outcome):

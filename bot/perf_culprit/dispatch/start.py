@@ -83,7 +83,7 @@ def _begun(
     candidates = find_candidates(repository, good=plan.good, bad=plan.bad, paths=config.bisect.paths)
     commit_range = candidates.commit_range
     runs = () if controller.history is None else stored_runs(controller.history, commit_range, suite=config.suite)
-    key, metric, count, times = _followed(plan, config, known_metrics(runs))
+    key, metric, count, times = _metric_to_follow(plan, config, known_metrics(runs))
     direction = config.direction_of(key if times is None else times.key)
     commands = replace(commands, count=count, direction=direction)
     asks_ends = plan.alarm is not None and bool(plan.alarm.closes)
@@ -153,7 +153,7 @@ def _is_trusted(repository: Path, candidates: Candidates, default_branch: str) -
     return all(git.is_ancestor(repository, commit, tip) for commit in ends)
 
 
-def _followed(
+def _metric_to_follow(
     plan: DispatchPlan, config: Config, metrics: Sequence[tuple[MetricKey, Metric]]
 ) -> tuple[MetricKey, Metric | None, str | None, ByTime | None]:
     """Return the named metric, else the configured one: a metric of the results, a count, or a count and then times."""
@@ -178,7 +178,7 @@ def _metric(
         key: directed
         for key, metric in metrics
         if benchmark in (None, key.benchmark) and name in (None, key.metric)
-        if (directed := _directed(metric, config.direction_of(key))).direction.worse_sign
+        if (directed := _with_direction(metric, config.direction_of(key))).direction.worse_sign
     }
     if len(matches) == 1:
         return next(iter(matches.items()))
@@ -200,7 +200,7 @@ def _not_one(keys: Iterable[MetricKey], *, benchmark: str | None, name: str | No
     )
 
 
-def _directed(metric: Metric, configured: Direction | None) -> Metric:
+def _with_direction(metric: Metric, configured: Direction | None) -> Metric:
     if configured is None or metric.direction is not Direction.UNKNOWN:
         return metric
     return replace(metric, direction=configured)

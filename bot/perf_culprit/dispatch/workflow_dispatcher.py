@@ -50,7 +50,7 @@ class Workflow:
         for artifact in self._runs.artifacts(run_id, tuple(jobs)):
             job = jobs[artifact.name]
             try:
-                result = _read(artifact)
+                result = _read_result(artifact)
                 _check(result, bisection=bisection.id, dispatch=dispatch, job=job, followed=followed)
                 results.append(result)
             except DataError as error:
@@ -87,7 +87,7 @@ def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
     }
 
 
-def _read(artifact: RunArtifact) -> BisectJobResult:
+def _read_result(artifact: RunArtifact) -> BisectJobResult:
     place = f"artifact {artifact.name}"
     if artifact.problem is not None:
         raise DataError(artifact.problem, place=place, next_step=UPLOAD_AGAIN)
@@ -98,20 +98,20 @@ def _read(artifact: RunArtifact) -> BisectJobResult:
     return decode_job_result(results[0], place=place)
 
 
-def _refused(fault: str) -> DataError:
+def _refusal(fault: str) -> DataError:
     return DataError(fault, next_step=UPLOAD_AGAIN)
 
 
 def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: BisectJob, followed: int) -> None:
     """Check that the result belongs to this job's request, and contains nothing else."""
     if result.bisection != bisection:
-        raise _refused("it is of another bisection")
+        raise _refusal("it is of another bisection")
     if result.dispatch != dispatch.id:
-        raise _refused("it is of another dispatch")
+        raise _refusal("it is of another dispatch")
     if result.job != job.id:
-        raise _refused("it is of another job")
+        raise _refusal("it is of another job")
     if result.diagnosis is not None and result.diagnosis.commit != job.diagnose:
-        raise _refused("it diagnoses a commit that the job was not asked for")
+        raise _refusal("it diagnoses a commit that the job was not asked for")
     _check_rounds(result, job, followed=followed)
 
 
@@ -119,18 +119,18 @@ def _check_rounds(result: BisectJobResult, job: BisectJob, *, followed: int) -> 
     expected_commits = {entry.id: set(entry.commits) for entry in job.rounds}
     for entry in result.rounds:
         if entry.job_id not in expected_commits:
-            raise _refused(f"the job was not asked for the round {entry.job_id[:40]!r}")
+            raise _refusal(f"the job was not asked for the round {entry.job_id[:40]!r}")
         if not {*entry.values, *entry.failures} <= expected_commits[entry.job_id]:
-            raise _refused(f"it measured commits that {entry.job_id} does not have")
+            raise _refusal(f"it measured commits that {entry.job_id} does not have")
     fits = all(
         set(commits) <= expected_commits.get(name, set())
         and all(len(values) == followed for values in commits.values())
         for name, commits in result.followed.items()
     )
     if not fits:
-        raise _refused("its further metrics are not those of the rounds and commits that it was asked for")
+        raise _refusal("its further metrics are not those of the rounds and commits that it was asked for")
     if result.metric is None and any(entry.values for entry in result.rounds):
-        raise _refused("it has numbers and does not say of what metric")
+        raise _refusal("it has numbers and does not say of what metric")
 
 
 @contextmanager

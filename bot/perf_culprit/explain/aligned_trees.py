@@ -144,10 +144,10 @@ def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
 
 def observed_log(log: ReadLog) -> tuple[Observed, ...]:
     """Observe each service; every call is a repetition, and a path that it did not take has the time 0."""
-    return tuple(_observed(service, part) for service, part in sorted(log.part.services.items()))
+    return tuple(_observe(service, part) for service, part in sorted(log.part.services.items()))
 
 
-def _observed(service: bytes, part: ServicePart) -> Observed:
+def _observe(service: bytes, part: ServicePart) -> Observed:
     if part.tree.squares is None:
         raise ValueError("the log was read without squares")
     nodes = zip(part.tree.nodes(), part.tree.squares.of_nodes(len(part.tree.methods)), strict=True)
@@ -292,7 +292,7 @@ class AlignedNode:
     @property
     def gain(self) -> float:
         """The additional time of the path, callees included."""
-        return _elapsed(self.target) - _elapsed(self.baseline)
+        return _elapsed_time(self.target) - _elapsed_time(self.baseline)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -389,5 +389,5 @@ def relative_change(before: NodeAmount | None, after: NodeAmount | None) -> floa
     return relative if math.isfinite(relative) else None
 
 
-def _elapsed(node: ObservedNode | None) -> float:
+def _elapsed_time(node: ObservedNode | None) -> float:
     return node.elapsed.mean if node is not None else 0.0

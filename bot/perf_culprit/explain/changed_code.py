@@ -106,7 +106,7 @@ def touched_functions(files: Sequence[FileScopes]) -> tuple[TouchedFunction, ...
         own = (change.path, change.scope.qualified_name, change.scope.first_line)
         if change.kind is ChangeKind.DELETED and own in origins:
             continue
-        touched.append(_touched(change, moved.get(place)))
+        touched.append(_touched_function(change, moved.get(place)))
     return tuple(sorted(touched, key=lambda one: (one.path, one.first_line, one.qualified_name)))
 
 
@@ -156,7 +156,7 @@ def _origin(change: _Change, before: dict[bytes, list[tuple[str, CodeScope]]]) -
     return None
 
 
-def _touched(change: _Change, origin: tuple[str, CodeScope] | None) -> TouchedFunction:
+def _touched_function(change: _Change, origin: tuple[str, CodeScope] | None) -> TouchedFunction:
     scope = change.scope
     return TouchedFunction(
         path=change.path,
@@ -208,7 +208,7 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
         base=base,
         head=head,
         functions=_with_changed_lines(repository, changes, touched_functions(files)),
-        unresolved=_unresolved(repository, [one for one in changes if one.path in unread]),
+        unresolved=_unresolved_files(repository, [one for one in changes if one.path in unread]),
         notes=tuple(notes),
     )
     if not callers:
@@ -254,7 +254,7 @@ def _scopes(change: git.FileChange, sources: Mapping[str, bytes]) -> FileScopes:
             return ()
         if blob not in sources:
             raise UnreadableCodeError(f"is larger than {FILE_LIMITS.source_bytes >> 20} MiB, or too much else is")
-        return _read(path, sources[blob])
+        return _scopes_of(path, sources[blob])
 
     return FileScopes(
         path=change.path,
@@ -269,7 +269,7 @@ def _has_reader(path: str) -> bool:
     return (suffix := PurePosixPath(path).suffix.lower()) in PYTHON_SUFFIXES or suffix in GRAMMARS
 
 
-def _read(path: str, source: bytes) -> tuple[CodeScope, ...]:
+def _scopes_of(path: str, source: bytes) -> tuple[CodeScope, ...]:
     """Read the code of a file in scopes, by its suffix. Raises: UnreadableCodeError, with the reason."""
     if b"\0" in source[:8_000]:
         raise UnreadableCodeError("is binary")
@@ -279,7 +279,7 @@ def _read(path: str, source: bytes) -> tuple[CodeScope, ...]:
     return read_python(source) if suffix in PYTHON_SUFFIXES else read_with_grammar(source, GRAMMARS[suffix])
 
 
-def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[UnresolvedFile, ...]:
+def _unresolved_files(repository: Path, changes: Sequence[git.FileChange]) -> tuple[UnresolvedFile, ...]:
     diffs, files = 0, []
     for change in changes:
         lines: tuple[LineRange, ...] = ()

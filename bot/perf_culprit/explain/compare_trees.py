@@ -112,7 +112,7 @@ def judge_tree(one: Searched, settings: ComparisonSettings) -> TreeJudgement:
     gains = largest_gains(one.own_tests) / max(one.tree.baseline.total, 1e-12)
     gains[[method.method.is_loading for method in one.methods]] = np.nan
     visible = None if np.isnan(gains).all() else min(max(TRIFLE, float(np.nanmax(gains))), _largest_of_whole(one.tree))
-    aligned = _aligned(one)
+    aligned = _share_in_both(one)
     doubts = tuple(_doubts(one, visible, aligned, settings))
     if visible is not None and visible > NOTABLE:
         doubts = (*doubts, _noisy(one, gains, visible))
@@ -194,7 +194,7 @@ def _largest_of_whole(tree: AlignedTree) -> float:
     return max(TRIFLE, float(np.expm1(min(gain[0], 1.0))))
 
 
-def _aligned(one: Searched) -> float:
+def _share_in_both(one: Searched) -> float:
     """The share of each side's own time in methods of both sides; the smaller share."""
     both = [tested.method.own for tested in one.methods if not _is_one_sided(tested, one.tree)]
     sides = (
@@ -327,7 +327,7 @@ def _pairs(baseline: Sequence[Observed], target: Sequence[Observed]) -> list[tup
         pairs = [(baseline[0], target[0])]
     if not pairs:
         raise DataError(
-            f"no service is in both revisions; such as {_shown(baseline)} and {_shown(target)}",
+            f"no service is in both revisions; such as {_service_names(baseline)} and {_service_names(target)}",
             next_step="record the same services, benchmarks or processes on both revisions",
         )
     for one, other in pairs:
@@ -339,7 +339,7 @@ def _pairs(baseline: Sequence[Observed], target: Sequence[Observed]) -> list[tup
     return pairs
 
 
-def _shown(services: Sequence[Observed]) -> str:
+def _service_names(services: Sequence[Observed]) -> str:
     return repr(services[0].service[:60]) if services else "none"
 
 
@@ -358,7 +358,7 @@ def _notes(trees: Sequence[AlignedTree]) -> list[Reason]:
 
 def _service(searched: Searched, judgement: TreeJudgement) -> ServiceComparison:
     tree = searched.tree
-    rows = _kept(searched)
+    rows = _places_to_keep(searched)
     sides, is_share = (tree.baseline, tree.target), is_relative(tree)
     totals = [one.whole / one.repetitions if one.whole and is_share else one.total for one in sides]
     places = {i: place for place, i in enumerate(rows)}
@@ -380,7 +380,7 @@ def _service(searched: Searched, judgement: TreeJudgement) -> ServiceComparison:
     )
 
 
-def _kept(searched: Searched) -> list[int]:
+def _places_to_keep(searched: Searched) -> list[int]:
     """The nodes to keep if there are too many: tested ones first, then the largest, each with its ancestors."""
     nodes, judgements = searched.tree.nodes, searched.judged
     if len(nodes) <= MAX_NODES:

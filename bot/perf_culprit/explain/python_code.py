@@ -110,7 +110,7 @@ def read_python(source: bytes) -> tuple[CodeScope, ...]:
     while waiting:
         value, scope, prefix = waiting.pop()
         if isinstance(value, _DEFINITIONS):
-            scope = _opened(value, prefix)
+            scope = _scope_of(value, prefix)
             scopes.append(scope)
             if len(scopes) > FILE_LIMITS.source_scopes:
                 raise UnreadableCodeError(f"has more than {FILE_LIMITS.source_scopes:,} functions")
@@ -121,7 +121,7 @@ def read_python(source: bytes) -> tuple[CodeScope, ...]:
 
 def parse_python(source: bytes) -> ast.Module:
     """Parse the syntax tree. Raises: UnreadableCodeError."""
-    tree: ast.Module = _compiled(source, ast.PyCF_ONLY_AST)
+    tree: ast.Module = _compile(source, ast.PyCF_ONLY_AST)
     return tree
 
 
@@ -130,7 +130,7 @@ def function_codes(source: bytes) -> frozenset[tuple[str, object]]:
 
     Layout and comments are ignored. Three times as fast as `read_python`. Raises: UnreadableCodeError.
     """
-    codes, waiting = set[tuple[str, object]](), [_compiled(source)]
+    codes, waiting = set[tuple[str, object]](), [_compile(source)]
     while waiting:
         code = waiting.pop()
         waiting += [one for one in code.co_consts if isinstance(one, CodeType)]
@@ -140,8 +140,8 @@ def function_codes(source: bytes) -> frozenset[tuple[str, object]]:
     return frozenset(codes)
 
 
-def _compiled(source: bytes, flags: int = 0) -> Any:
-    text = _decoded(source)
+def _compile(source: bytes, flags: int = 0) -> Any:
+    text = _decode(source)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about odd escapes in untrusted strings
@@ -154,7 +154,7 @@ def _compiled(source: bytes, flags: int = 0) -> Any:
         raise UnreadableCodeError("is not Python: it holds null bytes or endless numbers") from None
 
 
-def _decoded(source: bytes) -> str:
+def _decode(source: bytes) -> str:
     head = source.removeprefix(b"\xef\xbb\xbf").split(b"\n", 2)[:2]
     cookies = [match[1].decode().lower().replace("_", "-") for line in head if (match := _COOKIE.match(line))]
     encoding = cookies[0] if cookies else "utf-8"
@@ -166,7 +166,7 @@ def _decoded(source: bytes) -> str:
         raise UnreadableCodeError(f"is not {encoding[:40]} text") from None
 
 
-def _opened(node: _Definition, prefix: str) -> CodeScope:
+def _scope_of(node: _Definition, prefix: str) -> CodeScope:
     return CodeScope(
         qualified_name=prefix + node.name,
         scope=Scope.CLASS if isinstance(node, ast.ClassDef) else Scope.FUNCTION,
@@ -250,7 +250,7 @@ def _callers(path: str, module: ast.Module, names: frozenset[str]) -> Iterable[C
     while waiting:
         node, prefix, place = waiting.pop()
         if isinstance(node, _DEFINITIONS):
-            scope = _opened(node, prefix)
+            scope = _scope_of(node, prefix)
             prefix = _prefix(scope)
             if scope.scope is Scope.FUNCTION:
                 place = (scope.qualified_name, scope.first_line, scope.last_line)

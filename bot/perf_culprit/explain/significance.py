@@ -65,17 +65,17 @@ def test_rows(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, l
     if basis is Basis.TOTALS:
         return _totals(tree, rows, common)
     if tree.baseline.whole and tree.target.whole:
-        result = _counted(tree, rows, common, level=level)
+        result = _test_counts(tree, rows, common, level=level)
     elif any(one.baseline.values is None or one.target.values is None for one in rows):
         result = _moments(tree, rows, common, level=level)
     else:
-        result = _sampled(tree, rows, common, level=level)
+        result = _test_samples(tree, rows, common, level=level)
     result.p_value[~_is_testable(tree, rows)] = np.nan
     if is_relative(tree) or common.factor >= 1:
         return result
     target, baseline = _means(rows)
     with np.errstate(all="ignore"):
-        change = _known(target / baseline - 1)
+        change = _known_values(target / baseline - 1)
     return replace(result, change=np.minimum(result.change, change), gain=np.minimum(result.gain, target - baseline))
 
 
@@ -112,22 +112,22 @@ def _tests(target: Floats, baseline: Floats, p_value: Floats, error: Floats, fre
         half = special.stdtrit(np.maximum(freedom, 1.0), 0.5 + level / 2) * error / baseline
         low, high = change - half, change + half
     return Tests(
-        change=_known(change),
+        change=_known_values(change),
         gain=target - baseline,
         beyond=target - baseline,
         p_value=p_value,
-        low=_known(np.maximum(low, -1.0)),
-        high=_known(high),
+        low=_known_values(np.maximum(low, -1.0)),
+        high=_known_values(high),
         error=error,
         freedom=freedom,
     )
 
 
-def _known(values: Floats) -> Floats:
+def _known_values(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _sampled(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, level: float) -> Tests:
+def _test_samples(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, level: float) -> Tests:
     by_target, by_baseline = scales(tree, common)
     middle = common.factor**0.5
     sides = []
@@ -139,11 +139,11 @@ def _sampled(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, le
         own = factors / factors.mean()
         sides.append(np.array(values, dtype=np.float64) / own * scale)
     is_trimmed = min(side.shape[1] for side in sides) >= FEWEST_TO_TRIM
-    target, baseline = (_trimmed(side, is_trimmed=is_trimmed) for side in sides)
+    target, baseline = (_trimmed_moments(side, is_trimmed=is_trimmed) for side in sides)
     # Noise multiplies times, so logarithms have equal variances [Box & Cox 1964]; tiny amounts count as zero.
     nothing = SMALLEST_SHARE * max(tree.target.total, tree.baseline.total)
     logs = [np.log(np.maximum(side, 0.0) + nothing) for side in sides]
-    after, before = (_trimmed(side, is_trimmed=is_trimmed) for side in logs)
+    after, before = (_trimmed_moments(side, is_trimmed=is_trimmed) for side in logs)
     freedom = after.count + before.count - 2
     pooled = (after.squares + before.squares) / freedom
     steadied = _steadied(pooled, freedom, 0.5 * (target.mean + baseline.mean), logs, used=_is_testable(tree, rows))
@@ -165,7 +165,7 @@ def _sampled(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, le
     result = _tests(target.mean, baseline.mean, p_value, error * amount, freedom, level=level)
     with np.errstate(all="ignore"):
         bounds = [(before_mean * np.exp(difference + side) - nothing) / baseline.mean - 1 for side in (-half, half)]
-    return replace(result, low=_known(np.maximum(bounds[0], -1.0)), high=_known(bounds[1]))
+    return replace(result, low=_known_values(np.maximum(bounds[0], -1.0)), high=_known_values(bounds[1]))
 
 
 def _with_spread(
@@ -176,7 +176,7 @@ def _with_spread(
     return variance + spread, satterthwaite(variance, freedom, spread, np.full(len(variance), float(common.freedom)))
 
 
-def _trimmed(values: Floats, *, is_trimmed: bool) -> Moments:
+def _trimmed_moments(values: Floats, *, is_trimmed: bool) -> Moments:
     """Trimmed means of (m, n), and winsorised squares scaled so that variance / count is the mean's error²."""
     count = values.shape[1]
     cut = count // FEWEST_TO_TRIM if is_trimmed else 0
@@ -257,7 +257,7 @@ def _counts(side: Observed, rows: Sequence[Spread]) -> _Counts:
     return _Counts(np.array([one.values for one in rows]) * per_unit, wholes)
 
 
-def _counted(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, level: float) -> Tests:
+def _test_counts(tree: AlignedTree, rows: Sequence[TestedRow], common: Common, *, level: float) -> Tests:
     """Sampled stacks: a quasi-likelihood test of two counts [McCullagh & Nelder 1989, section 9.2; Lund et al. 2012].
 
     Each row's dispersion is the variation between repetitions beyond Poisson's, moderated by the other rows, at least

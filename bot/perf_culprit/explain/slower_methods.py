@@ -119,7 +119,7 @@ def test_trees(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> li
     ]
     families = zip(*(_family(trees, shared, rows, settings) for rows in kinds), strict=True)
     return [
-        _searched(tree, some, each, _Families(*family), settings)
+        _search(tree, some, each, _Families(*family), settings)
         for tree, some, each, family in zip(trees, shared, methods, families, strict=True)
     ]
 
@@ -144,13 +144,13 @@ def _family(
     return [_Family(tests=one, q_values=part) for one, part in zip(tests, parts, strict=True)]
 
 
-def _searched(
+def _search(
     tree: AlignedTree, shared: Common, methods: Sequence[TreeMethod], families: _Families, settings: ComparisonSettings
 ) -> Searched:
     whole = max(tree.target.total * scales(tree, shared)[0], tree.baseline.total)
     own_slower, slower, path_own_slower, path_slower = (_is_slower(one, whole, settings) for one in families)
     judgements = tuple(
-        _judged(node, i, families, is_slower=bool(path_slower[i]), whole=whole, settings=settings)
+        _judge(node, i, families, is_slower=bool(path_slower[i]), whole=whole, settings=settings)
         for i, node in enumerate(tree.nodes)
     )
     for number, method in enumerate(methods):
@@ -197,7 +197,7 @@ def _is_slower(family: _Family, whole: float, settings: ComparisonSettings) -> B
     return np.asarray(sure & reaches(change, settings.minimum_effect, upwards=True) & (tests.gain >= TRIFLE * whole))
 
 
-def _judged(
+def _judge(
     node: AlignedNode, i: int, families: _Families, *, is_slower: bool, whole: float, settings: ComparisonSettings
 ) -> Judged:
     tests, q_value = families.path_total.tests, _known(families.path_total.q_values[i])

@@ -279,7 +279,7 @@ def _suspect(
     one, (worst_judged, _) = searched[number], services[number]
     method = worst_judged.method
     worst = max(method.places, key=lambda i: (float(one.gains[i]), -i))
-    sides = [_summed(one.tree, method, target=target) for target in (False, True)]
+    sides = [_sum(one.tree, method, target=target) for target in (False, True)]
     described = one.tree.nodes[worst].side
     return ComparedSuspect(
         method=name,
@@ -336,7 +336,7 @@ def _q_value(tested: JudgedMethod) -> float | None:
     return min(sure, default=None)
 
 
-def _summed(tree: AlignedTree, method: TreeMethod, *, target: bool) -> NodeAmount | None:
+def _sum(tree: AlignedTree, method: TreeMethod, *, target: bool) -> NodeAmount | None:
     top = set(method.outermost)
     sides = ((i, tree.nodes[i].target if target else tree.nodes[i].baseline) for i in method.places)
     present = [(i, side) for i, side in sides if side is not None]

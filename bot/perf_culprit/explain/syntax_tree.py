@@ -141,7 +141,7 @@ def read_with_grammar(source: bytes, grammar: Grammar) -> tuple[CodeScope, ...]:
         position = max(position, node.start_byte)
         if node.type in grammar.packages and not _has_body(node):
             package = _package(node) + "."
-        elif opened := _opened(node, parent, grammar, prefix or package):
+        elif opened := _scope_of(node, parent, grammar, prefix or package):
             scope = opened
             scopes.append(scope)
             prefix = f"{scope.qualified_name}."
@@ -182,7 +182,7 @@ def _root(source: bytes, grammar: Grammar, deadline: float) -> "Node":
     return tree.root_node
 
 
-def _opened(node: "Node", parent: "Node | None", grammar: Grammar, prefix: str) -> CodeScope | None:
+def _scope_of(node: "Node", parent: "Node | None", grammar: Grammar, prefix: str) -> CodeScope | None:
     if node.type in grammar.functions:
         name, scope = _function_name(node, parent), Scope.FUNCTION
     elif (node.type in grammar.classes or node.type in grammar.packages) and _has_body(node):

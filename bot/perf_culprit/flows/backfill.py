@@ -81,7 +81,7 @@ def measure_past(options: Backfill, *, config: Config, say: Say) -> Backfilled:
                 commit = commits[place]
                 say(f"{len(levels) - stored + len(failed) + 1} of {todo}: {commit[:12]}")
                 try:
-                    run = _measured(repository, workplace, commit, options, config)
+                    run = _measure(repository, workplace, commit, options, config)
                     (run,) = with_quantities(workplace, [run], rounds=1, say=say)
                 except ExecutionError as error:
                     say(f"{commit[:12]} gave no result: {error.message}")
@@ -204,7 +204,7 @@ def _minutes(workplace: Workplace, commit: str, options: Backfill, say: Say) -> 
     return (built - begun + (1 + options.executions) * (executed - built) + time.monotonic() - executed) / 60
 
 
-def _measured(repository: Path, workplace: Workplace, commit: str, options: Backfill, config: Config) -> Run:
+def _measure(repository: Path, workplace: Workplace, commit: str, options: Backfill, config: Config) -> Run:
     """Measure a commit. The run gets the commit's time, so that retention treats it as that old; a note has the day."""
     workplace.warm_up(commit)
     executed = [workplace.execute(commit) for _ in range(options.executions)]

@@ -109,7 +109,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     settings = report_settings(config, target=target, looks=looks)
     config = corrected_for_analyses(config, analyses=looks)
     if (unreached := target.unreached) is not None and not target.keys:
-        judgement = Judgement(conclusion=Conclusion.NOT_AFFECTED, notes=(_unreached(unreached),))
+        judgement = Judgement(conclusion=Conclusion.NOT_AFFECTED, notes=(_unreached_note(unreached),))
         return build_report(
             judgement, baseline=replace(baseline, runs=(), choices=()), target=target, settings=settings
         )
@@ -130,7 +130,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     judgement = replace(judgement, findings=tuple(findings), notes=(*judgement.notes, *time_notes(others)))
     report = build_report(judgement, baseline=baseline, target=target, settings=settings)
     if unreached is not None:  # missing metrics may belong to unreached benchmarks
-        report = structs.replace(report, notes=(_unreached(unreached), *report.notes), missing=())
+        report = structs.replace(report, notes=(_unreached_note(unreached), *report.notes), missing=())
     if lost := sum(config.of(key).fails_if_lost for key in (*report.missing, *_failing(report))):
         report = structs.replace(report, notes=(because(Remark.LOST, count=lost), *report.notes))
     percentiles = {note.arguments["percentile"] for note in too_few}
@@ -154,7 +154,7 @@ def _failing(report: Report) -> list[MetricKey]:
     return [finding.key for finding in report.findings if finding.key.benchmark in failing]
 
 
-def _unreached(unreached: Unreached) -> Reason:
+def _unreached_note(unreached: Unreached) -> Reason:
     if unreached.packages:
         return because(Remark.PARTLY_AFFECTED, packages=unreached.packages)
     sources = unreached.files - unreached.documents

@@ -108,17 +108,17 @@ def _baseline(repository: Path, target: str, *, name: str, event: Mapping[str, A
     if name in PULL_REQUEST_EVENTS and isinstance(head, str) and isinstance(base, str):
         if merge := merge_of(repository, revision=target, head=head):
             return merge.base, BaselineOrigin.MERGED_INTO
-        if shared := _shared(repository, target, base):
+        if shared := _common_ancestor(repository, target, base):
             return shared, BaselineOrigin.MERGE_BASE
     below = value_at(event, "merge_group", "base_sha")
     if name == "merge_group" and isinstance(below, str):
         return below, BaselineOrigin.QUEUED_ON
     before = value_at(event, "before")
     # A new branch has forty zeros as its commit before. After a forced push, the common ancestor is the state before.
-    if name == "push" and isinstance(before, str) and (shared := _shared(repository, target, before)):
+    if name == "push" and isinstance(before, str) and (shared := _common_ancestor(repository, target, before)):
         return shared, BaselineOrigin.BEFORE_PUSH
     default = value_at(event, "repository", "default_branch")
-    shared = _shared(repository, target, f"origin/{default}") if isinstance(default, str) else None
+    shared = _common_ancestor(repository, target, f"origin/{default}") if isinstance(default, str) else None
     if shared is not None and shared != target:
         return shared, BaselineOrigin.MERGE_BASE
     parents = git.recorded_parents(repository, target)
@@ -131,7 +131,7 @@ def _baseline(repository: Path, target: str, *, name: str, event: Mapping[str, A
     return parents[0], BaselineOrigin.PARENT
 
 
-def _shared(repository: Path, target: str, revision: str) -> str | None:
+def _common_ancestor(repository: Path, target: str, revision: str) -> str | None:
     """The best common ancestor; None if `revision` is missing here or shares none."""
     commit = git.find_commit(repository, revision)
     shared = git.merge_bases(repository, target, commit) if commit else ()

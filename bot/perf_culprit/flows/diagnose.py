@@ -36,7 +36,7 @@ from perf_culprit.say.report_page import flame_page
 
 
 def diagnose_revisions(options: Diagnose) -> TreeComparison:
-    touched = _touched(options)
+    touched = _touched_functions(options)
     doing("comparing the call trees of two revisions")
     settings = ComparisonSettings(same_work=options.same_work)
     if options.minimum_effect is not None:
@@ -88,7 +88,7 @@ def _of_logs(options: Diagnose, settings: "ComparisonSettings", touched: Touched
 def _log_notes(side: str, log: ReadLog) -> Iterator[Reason]:
     if unused := sum(log.part.unused.values()):
         yield because(Caveat.LINES_UNUSED, side=side, unused=unused, count=log.part.lines)
-    yield from _damaged(side, log.truncated_files)
+    yield from _damage_notes(side, log.truncated_files)
 
 
 def _of_profiles(options: Diagnose, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
@@ -104,14 +104,14 @@ def _notes(side: str, reading: ProfileReading) -> Iterator[Reason]:
     yield from (because(note.code, side=side, **note.arguments) for note in reading.notes)
     if unused := sum(count for _, count in reading.unused):
         yield because(Caveat.RECORDS_UNUSED, side=side, unused=unused, count=reading.records)
-    yield from _damaged(side, reading.truncated_files)
+    yield from _damage_notes(side, reading.truncated_files)
 
 
-def _damaged(side: str, names: Sequence[str]) -> Iterator[Reason]:
+def _damage_notes(side: str, names: Sequence[str]) -> Iterator[Reason]:
     return (because(Caveat.FILE_DAMAGED, side=side, name=name) for name in names)
 
 
-def _touched(options: Diagnose) -> Touched | None:
+def _touched_functions(options: Diagnose) -> Touched | None:
     if options.commit is None and options.head is None and options.base is None:
         return None
     if (options.commit is None) == (options.base is None) or (options.base is None) != (options.head is None):

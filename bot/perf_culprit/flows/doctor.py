@@ -128,7 +128,7 @@ def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observatio
             try:
                 grant = host.may(permission, number=job.number, workflow=job.config.bisect.workflow)
             except InfrastructureError as error:
-                if not (refusals := _protected(error.message)):
+                if not (refusals := _check_protection(error.message)):
                     raise
                 yield from refusals
                 continue
@@ -143,7 +143,7 @@ def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observatio
         yield Observation(symptom=Symptom.NO_ANSWER, health=Health.WRONG, facts=facts)
 
 
-def _protected(message: str) -> tuple[Observation, ...]:
+def _check_protection(message: str) -> tuple[Observation, ...]:
     if (step := protection_step(message)) is None:
         return ()
     facts = {"message": message.rstrip(".\n "), "next": step}
@@ -152,7 +152,7 @@ def _protected(message: str) -> tuple[Observation, ...]:
 
 def refusal_lines(message: str) -> tuple[str, ...]:
     """Explain how to start a run that GitHub refused. `message` is GitHub's text on the run's page."""
-    if not (observations := _protected(message)):
+    if not (observations := _check_protection(message)):
         raise UsageError(
             "this is no refusal by a workflow execution protection",
             place="--refusal",

@@ -55,7 +55,7 @@ def changes_in_file(path: str, options: FindChanges, *, config: Config, stdin: B
     table = read_table(path, columns=options.column, label=options.index, stdin=stdin)
     effect = minimum_effects(config)
     series = tuple(replace(one, minimum_effect=effect(MetricKey(one.name, ""))) for one in table.series)
-    return _judged(replace(table, series=series), options)
+    return _judge(replace(table, series=series), options)
 
 
 def changes_in_history(repository: Path, options: FindChanges, *, config: Config) -> Changes:
@@ -77,10 +77,10 @@ def changes_in_history(repository: Path, options: FindChanges, *, config: Config
         label_name="commit",
         notes=line.notes,
     )
-    return _judged(table, options)
+    return _judge(table, options)
 
 
-def _judged(table: SeriesTable, options: FindChanges) -> Changes:
+def _judge(table: SeriesTable, options: FindChanges) -> Changes:
     doing(f"looking for changes in {len(table.series):,} series of {len(table.labels):,} rows")
     return Changes(table=table, series=judge_series(table, online=options.online))
 
@@ -98,13 +98,13 @@ def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatri
         paths.setdefault(name, []).append(path)
     if len(paths) < 2:
         raise UsageError("one version has nothing to be compared with", place="--releases", next_step=EXAMPLE)
-    *former, newest = map(_released, paths.values())
+    *former, newest = map(_read_release, paths.values())
     before, last = named_alike(former, newest)
     versions = [Version(name=name, run=run) for name, run in zip(paths, (*before, last), strict=True)]
     return _matrix(versions, config=config, place="--releases")
 
 
-def _released(paths: Sequence[str]) -> Run:
+def _read_release(paths: Sequence[str]) -> Run:
     """Read results, or else traces and profiles: every repetition is one sample of each function."""
     try:
         return collect(paths)

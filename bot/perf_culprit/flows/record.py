@@ -126,7 +126,7 @@ def import_history(request: Import, *, config: Config, token: str | None = None)
         before = set(history.names)
         new = _not_stored(history, runs)
         stored_files = () if request.dry_run or not new else history.append_all(new)
-    return _imported(
+    return _import_result(
         runs,
         repository=request.repository,
         without_commit=len(read) - len(runs),
@@ -153,7 +153,7 @@ def _numbers(run: Run) -> tuple[object, ...]:
     return (run.suite, run.commit, benchmarks, counters)
 
 
-def _imported(
+def _import_result(
     runs: Sequence[Run], *, repository: Path, without_commit: int, already_stored: int, dropped: int, stored: bool
 ) -> Imported:
     commits = {run.commit for run in runs}
@@ -220,15 +220,15 @@ def store_acceptance(
         acceptance = replace(acceptance, suite=only_suite(history, config.suite))
         runs = _looked_at(history, acceptance)
         named = tuple(
-            replace(entry, changes=changes) if (changes := _traded(history, runs, entry, config, place)) else entry
-            for entry in _named(runs, acceptance)
+            replace(entry, changes=changes) if (changes := _both_sides(history, runs, entry, config, place)) else entry
+            for entry in _with_names(runs, acceptance)
         )
         stored = history.accept(named)
     benchmarks = tuple(entry.benchmark for entry in named if entry.benchmark is not None)
     return StoredAcceptance(acceptance=acceptance, benchmarks=benchmarks, stored=stored, is_checked=bool(runs))
 
 
-def _traded(
+def _both_sides(
     history: Store, runs: Sequence[Run], acceptance: Acceptance, config: Config, place: HistoryPlace
 ) -> tuple[TradedChange, ...]:
     """Return both sides of the trade, as the commit's own run shows them; empty if it cannot be judged."""
@@ -294,7 +294,7 @@ def _looked_at(history: Store, acceptance: Acceptance) -> list[Run]:
     return _runs(history.newest_runs(acceptance.suite, LOOKED_AT_RUNS))
 
 
-def _named(runs: Sequence[Run], acceptance: Acceptance) -> tuple[Acceptance, ...]:
+def _with_names(runs: Sequence[Run], acceptance: Acceptance) -> tuple[Acceptance, ...]:
     """Add the names if the history has them: a named benchmark can be checked, and survives other changes."""
     if acceptance.benchmark is None:
         regressed = dict.fromkeys(_accepted_name(key, run) for run in runs for key in run.regressions)

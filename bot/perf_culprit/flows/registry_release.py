@@ -57,7 +57,7 @@ def registry_release(repository: Path) -> ReferenceCommit:
     for file, registry in _REGISTRIES.items():
         if (name := _package(repository / file, MANIFESTS[file])) is not None:
             version = _newest(name, registry)
-            return _tagged(repository, name, version, registry)
+            return _commit_of_tag(repository, name, version, registry)
     raise UsageError(
         "no manifest here names a package",
         place=str(repository),
@@ -96,7 +96,7 @@ def _newest(name: str, registry: _Registry) -> str:
     )
 
 
-def _tagged(repository: Path, name: str, version: str, registry: _Registry) -> ReferenceCommit:
+def _commit_of_tag(repository: Path, name: str, version: str, registry: _Registry) -> ReferenceCommit:
     tags = git.tags(repository)
     if (tag := tag_of_version(tags, name, version)) is not None:
         return ReferenceCommit(name=tag, commit=tags[tag])

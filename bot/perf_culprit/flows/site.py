@@ -70,7 +70,7 @@ def build_dashboard(
     ) as history:
         suites = [suite for suite in suite_names(history) if not suite.endswith(OF_SEARCHES)]
         try:
-            reading = _Reading(history, line, config, _restored(options.folder, manifest))
+            reading = _Reading(history, line, config, _stored_panels(options.folder, manifest))
             panels = [panel for suite in suites for panel in reading.panels(suite)]
         except StatisticChangedError:
             reading = _Reading(history, line, config, ())
@@ -230,7 +230,7 @@ def _earlier(folder: Path) -> Manifest | None:
         return None
 
 
-def _restored(folder: Path, manifest: Manifest | None) -> tuple[Panel, ...]:
+def _stored_panels(folder: Path, manifest: Manifest | None) -> tuple[Panel, ...]:
     """The panels that this version built; empty if any of them is damaged."""
     if manifest is None or manifest.program != __version__:
         return ()

@@ -178,7 +178,7 @@ def run_git(
     token = remote.token if remote and remote.takes_token else None
     with (
         handed_over(token) as handle,
-        _started(
+        _start(
             ["git", "-C", str(repository), *arguments],
             {**_environment(repository, remote, config, handle), **(environment or {})},
             handles=() if handle is None else (handle,),
@@ -194,11 +194,11 @@ def run_git(
             raise
     if process.returncode != 0:
         message = (errors + b"\n" + output if arguments[0] == "push" else errors).decode(errors="replace")
-        raise GitError(arguments[0], _redacted(message, remote), status=process.returncode)
+        raise GitError(arguments[0], _redact(message, remote), status=process.returncode)
     return output
 
 
-def _started(
+def _start(
     command: Sequence[str], environment: Mapping[str, str], *, handles: Sequence[int]
 ) -> subprocess.Popen[bytes]:
     """Start git in its own process group, so that a kill also reaches its helpers, which hold the pipes open."""
@@ -305,7 +305,7 @@ def _read_settings(_: tuple[str | None, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(settings)
 
 
-def _redacted(text: str, remote: Remote | None) -> str:
+def _redact(text: str, remote: Remote | None) -> str:
     if remote and remote.token:
         text = text.replace(_basic(remote.token), "***").replace(remote.token, "***")
     return _without_user_info(text)

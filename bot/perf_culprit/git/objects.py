@@ -248,9 +248,9 @@ def write_commit(
     stream += [f"from {parent}\n".encode()] if parent else []
     stream += [f'M 040000 {tree} ""\n'.encode()] if tree else []
     stream += [
-        f"M 100644 {change.blob} {_quoted(change.path)}\n".encode()
+        f"M 100644 {change.blob} {_quote(change.path)}\n".encode()
         if change.blob
-        else f"D {_quoted(change.path)}\n".encode()
+        else f"D {_quote(change.path)}\n".encode()
         for change in changes
     ]
     stream.append(b'ls ""\nget-mark :1\ndone\n')
@@ -295,6 +295,6 @@ def unnamed_commit(repository: Path, tree: str, *, parent: str, message: str) ->
     return made.decode().strip()
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     """Quote the path as a C string; for printable characters, JSON has the same rules."""
     return json.dumps(path, ensure_ascii=False)

@@ -122,7 +122,7 @@ def upsert_comment(
     comment, *duplicates = existing
     before = FINDINGS.search(comment.body)
     if create and before is not None and findings not in ("", before[1]):
-        return _replaced(client, existing, mark=mark, body=body, number=number)
+        return _replace(client, existing, mark=mark, body=body, number=number)
     with explained(f"edit the comment on #{number}"):
         # Two racing jobs may both have posted.
         for duplicate in duplicates:
@@ -132,7 +132,7 @@ def upsert_comment(
     return comment.html_url
 
 
-def _replaced(client: Client, existing: list[IssueComment], *, mark: str, body: str, number: int) -> str:
+def _replace(client: Client, existing: list[IssueComment], *, mark: str, body: str, number: int) -> str:
     """Post the new comment first: if the job is killed after that, the next one replaces both."""
     issue, newest = client.repository.get_issue(number), existing[-1].id
     with explained(f"post the comment on #{number}"):
@@ -367,7 +367,7 @@ def tracked_issues(client: Client, *, suite: str) -> dict[str, TrackedIssue]:
         own = [
             tracked
             for issue in islice(listed, ARTIFACT_LIMITS.issues)
-            if (tracked := _tracked(client, issue, suite=suite)) is not None
+            if (tracked := _tracked_issue(client, issue, suite=suite)) is not None
         ]
     by_key: dict[str, TrackedIssue] = {}
     for tracked in sorted(own, key=lambda tracked: (not tracked.is_open, tracked.number)):
@@ -382,7 +382,7 @@ def tracked_issues(client: Client, *, suite: str) -> dict[str, TrackedIssue]:
     return by_key
 
 
-def _tracked(client: Client, issue: Issue, *, suite: str) -> TrackedIssue | None:
+def _tracked_issue(client: Client, issue: Issue, *, suite: str) -> TrackedIssue | None:
     """Read a tracking issue. Anybody can paste the marker, so its author is checked. Pull requests are listed, too."""
     match = ISSUE.match(issue.body or "")
     author = getattr(issue.user, "login", "")

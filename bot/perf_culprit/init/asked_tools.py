@@ -40,7 +40,7 @@ def _answer(command: str, root: Path) -> str:
     return done.stdout.decode(errors="replace") if done.returncode in (0, 1) else ""
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -50,7 +50,7 @@ def _parsed(text: str) -> Any:
 def _cargo(answer: str, _: str, repository: Repository) -> Iterator[Suggestion]:
     """Run the benchmark targets by name: without names `cargo bench` also runs tests, which refuse its options."""
     targets: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for package in _parsed(answer).get("packages", ()):
+    for package in _parse(answer).get("packages", ()):
         targets[str(package["name"])] += [each for each in package["targets"] if "bench" in each["kind"]]
     lines = []
     for package, benches in targets.items():
@@ -66,7 +66,7 @@ def _cargo(answer: str, _: str, repository: Repository) -> Iterator[Suggestion]:
 
 
 def _workspaces(answer: str, _: str, repository: Repository) -> Iterator[Suggestion]:
-    for workspace, about in _parsed(answer).items():
+    for workspace, about in _parse(answer).items():
         scripts = about if isinstance(about, dict) else {}
         for script in scripts:
             if _BENCHMARK_WORD.fullmatch(script) and not NO_MEASUREMENT.search(script):

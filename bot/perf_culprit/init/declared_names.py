@@ -35,11 +35,11 @@ def lost_names(repository: Repository, commands: Collection[str], results: Colle
     """Return the declared benchmarks without a result if too many are; `commands` choose the languages, else all."""
     text = "\n".join(commands)
     rows = [row for row in _DECLARED if row[0].search(text)] or _DECLARED
-    declared = {each for _, file, name in rows for each in _declared(repository, file, name)}
+    declared = {each for _, file, name in rows for each in _declared_names(repository, file, name)}
     lost = sorted(name for name in declared if not any(name in result for result in results))
     return lost if len(lost) > (1 - _DECLARED_SHARE) * len(declared) else []
 
 
-def _declared(repository: Repository, file: re.Pattern[str], name: re.Pattern[str]) -> Iterator[str]:
+def _declared_names(repository: Repository, file: re.Pattern[str], name: re.Pattern[str]) -> Iterator[str]:
     for path in repository.matching(file):
         yield from (next(filter(None, match.groups())) for match in name.finditer(repository.read(path)))

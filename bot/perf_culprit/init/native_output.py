@@ -66,7 +66,7 @@ class BenchmarkCommand:
 
 def native(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     """Apply the first rule for the tool; without one, use the file that the workflow names, or the printed text."""
-    plain = _printed(command)
+    plain = _without_redirection(command)
     for pattern, rule in RULES:
         if re.search(pattern, plain.text, re.IGNORECASE):
             return rule(plain, repository)
@@ -88,7 +88,7 @@ TRIED_NOTE: Final = "it only tries the benchmarks out, as a test does"
 TIMED_NOTE: Final = "no known tool was seen in it: the time of the whole command is measured, not what it prints"
 
 
-def _printed(command: BenchmarkCommand) -> BenchmarkCommand:
+def _without_redirection(command: BenchmarkCommand) -> BenchmarkCommand:
     """Remove `| tee FILE` and `> FILE`, which hide or copy the output. If only some lines have it, only those count."""
     name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.\w+)"
     file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
@@ -112,7 +112,7 @@ def _option(text: str, names: str, wanted: str) -> str | None:
     return pattern.sub(rf"\1\2{wanted}", text) if pattern.search(text) else None
 
 
-def _appended(text: str, program: str, option: str) -> str:
+def _append(text: str, program: str, option: str) -> str:
     """Append `option` to the last line that names the program."""
     lines = text.splitlines()
     last = max((i for i, line in enumerate(lines) if program in line), default=len(lines) - 1)
@@ -129,7 +129,7 @@ def _to_file(names: str, program: str, option: str) -> Callable[[BenchmarkComman
         # A loop names a new file in each iteration.
         if named := re.search(rf"--?(?:{names})[= ]['\"]?(\S*\$\{{?\w+\}}?[^\s'\"]*)", command.text):
             parts = re.sub(r"\$\{?\w+\}?", "*", named[1]).rpartition("/")
-            return _gathered(command, f"*{parts[0].strip('./')}/{parts[2]}")
+            return _gather(command, f"*{parts[0].strip('./')}/{parts[2]}")
         lines = command.text.splitlines()
         measuring = [i for i, line in enumerate(lines) if program in line and not TALK.search(line)]
         if len(measuring) < 2 or CONTROL.search(command.text) or "\\\n" in command.text:
@@ -139,7 +139,7 @@ def _to_file(names: str, program: str, option: str) -> Callable[[BenchmarkComman
         return replace(command, text="\n".join([f"mkdir -p {OUTPUT_FILE}", *lines]), output="")
 
     def written(text: str, file: str) -> str:
-        return _option(text, names, file) or _appended(text, program, f"{option}{file}")
+        return _option(text, names, file) or _append(text, program, f"{option}{file}")
 
     return rule
 
@@ -149,7 +149,7 @@ def _vitest(command: BenchmarkCommand, program: str, option: str) -> BenchmarkCo
     whole = re.sub(r"\s--shard[= ]\S+", "", command.text)
     plain = replace(command, text="\n".join(dict.fromkeys(whole.splitlines())))
     changed = _option(plain.text, "outputJson", OUTPUT_FILE)
-    return replace(plain, text=changed or _appended(plain.text, program, f"{option}{OUTPUT_FILE}"), output="")
+    return replace(plain, text=changed or _append(plain.text, program, f"{option}{OUTPUT_FILE}"), output="")
 
 
 CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes it to .codspeed, which is read"
@@ -157,7 +157,7 @@ CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes 
 
 def _pytest(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
     if "--codspeed" in command.text:
-        return _gathered(replace(command, notes=(CODSPEED_NOTE,)), "*/.codspeed/*.json")
+        return _gather(replace(command, notes=(CODSPEED_NOTE,)), "*/.codspeed/*.json")
     stored = r"\s--benchmark-(save|compare|compare-fail|storage)(=\S+|\s+[^-\s]\S*)?|\s--benchmark-autosave"
     plain = replace(command, text=re.sub(stored, "", command.text))
     return _to_file("benchmark-json", "pytest", "--benchmark-json=")(plain, repository)
@@ -257,11 +257,11 @@ def _jmh(command: BenchmarkCommand, repository: Repository) -> BenchmarkCommand:
         changed = _to_file("rff", "-jar", "-rf json -rff ")(command, repository)
         return replace(changed, text=_option(changed.text, "rf", "json") or changed.text)
     if re.search(r"jmh[:/]run", command.text, re.IGNORECASE):
-        return _gathered(command, "*/jmh-result.json") if "-rf json" in command.text else copied(command)
-    return _gathered(command, "*/build/*/jmh/results.*")
+        return _gather(command, "*/jmh-result.json") if "-rf json" in command.text else copied(command)
+    return _gather(command, "*/build/*/jmh/results.*")
 
 
-def _gathered(command: BenchmarkCommand, pattern: str) -> BenchmarkCommand:
+def _gather(command: BenchmarkCommand, pattern: str) -> BenchmarkCommand:
     """Collect files from all folders, since a task may enter some, and delete them before the next execution."""
     into = f"mkdir -p {OUTPUT_FILE} && find . -path '{pattern}' -exec cp --parents {{}} {OUTPUT_FILE} ';' -delete"
     return replace(command, after=into, output="")
@@ -270,8 +270,8 @@ def _gathered(command: BenchmarkCommand, pattern: str) -> BenchmarkCommand:
 def _dotnet(command: BenchmarkCommand, _: Repository) -> BenchmarkCommand:
     text = command.text
     if "dotnet" in text and "--exporters" not in text:
-        text = _appended(text, "dotnet run", ("" if " -- " in text else "-- ") + "--exporters json")
-    return _gathered(replace(command, text=text), "*/results/*-report*.json")
+        text = _append(text, "dotnet run", ("" if " -- " in text else "-- ") + "--exporters json")
+    return _gather(replace(command, text=text), "*/results/*-report*.json")
 
 
 # By the convention of PkgBenchmark, AirspeedVelocity and BenchmarkCI: a file that defines SUITE.
@@ -365,8 +365,8 @@ def _by_body(command: BenchmarkCommand, text: str, repository: Repository) -> Be
     if re.search(r"gradlew?\b.*[Bb]enchmark", text) and repository.says(
         r"\.gradle(\.kts)?$|\.toml$", r"kotlinx.benchmark"
     ):
-        return _gathered(command, "*/build/reports/benchmarks/*.*")
-    return _gathered(command, "*/build/*/jmh/results.*") if re.search(r"gradlew?\b.*\bjmh\b", text) else None
+        return _gather(command, "*/build/reports/benchmarks/*.*")
+    return _gather(command, "*/build/*/jmh/results.*") if re.search(r"gradlew?\b.*\bjmh\b", text) else None
 
 
 OTHER_COMMIT: Final = re.compile(r"\bgit (checkout|switch|worktree|stash)\b|\basv continuous\b")
@@ -394,7 +394,7 @@ SOURCE: Final = (r"bench[^/]*(/.*)?\.(c|cc|cpp|cxx|h|hpp)$", r"benchmark/benchma
 def _codspeed_inside(command: BenchmarkCommand, *, uses_cargo: bool) -> BenchmarkCommand:
     cargo = "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`"
     notes = (CODSPEED_NOTE, *([cargo] if uses_cargo else []))
-    return _gathered(replace(command, notes=notes), "*/.codspeed/*.json")
+    return _gather(replace(command, notes=notes), "*/.codspeed/*.json")
 
 
 TASK_RUNNERS: Final = r"\b(nox|tox|pixi|hatch|pdm|poe|rye|invoke|inv|just|make)\b"
@@ -413,13 +413,13 @@ TASK_FILES: Final = (
 
 def _bodies(command: BenchmarkCommand, repository: Repository, depth: int = 2) -> Iterator[str]:
     """Yield the text of each file and task that the command names, and of those that these name."""
-    for text in _named(command, repository):
+    for text in _file_names(command, repository):
         yield text
         if depth:
             yield from _bodies(replace(command, text=text), repository, depth - 1)
 
 
-def _named(command: BenchmarkCommand, repository: Repository) -> Iterator[str]:
+def _file_names(command: BenchmarkCommand, repository: Repository) -> Iterator[str]:
     words = re.findall(r"[\w.:/@-]+", command.text[:MOST_READ])
     for word in dict.fromkeys(words) if len(words) < MOST_WORDS else ():
         for name in dict.fromkeys((word.removeprefix("./"), command.within(word.removeprefix("./")))):

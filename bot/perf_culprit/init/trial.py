@@ -164,7 +164,7 @@ class Trials:
         if lost:
             self._passed.append(trial.choice.run)
             run = trial.choice.run
-            what = f"`{_shown(run)}` gives a part: the sources declare {_counted(len(lost))} more"
+            what = f"`{_measuring_line(run)}` gives a part: the sources declare {_count_text(len(lost))} more"
             self._say(f"not taken: {what}, such as {', '.join(lost[:3])}")
             build = f" --build {shlex.quote(trial.choice.build)}" * bool(trial.choice.build)
             step = f"if the part is enough: perf-culprit init --try --run {shlex.quote(run)}{build}"
@@ -192,12 +192,14 @@ class Trials:
             entered = f"export {instead}\n"
             self._say(f"{needed} is not here: tried with {instead}")
         else:
-            self._say(f"not tried: {_shown(ways[0])}; the trial's {self._minutes:g} minutes are over (--minutes)")
+            self._say(
+                f"not tried: {_measuring_line(ways[0])}; the trial's {self._minutes:g} minutes are over (--minutes)"
+            )
         self._passed += ways
         return None
 
     def _leave(self, choice: Choice, run: str, needs: tuple[str, ...]) -> None:
-        self._say(f"not tried: {_shown(run)} needs {', '.join(needs)}")
+        self._say(f"not tried: {_measuring_line(run)} needs {', '.join(needs)}")
         self._untried = self._untried or replace(choice, needs=needs)
         self._passed += _ways(choice)
 
@@ -238,7 +240,7 @@ class Trials:
                         is_slow |= self._has_failed(run, error, part, begun, seconds)
                         continue
                     if run == shorter:
-                        self._say(f"shortened, since one takes too long: {_shown(run)}")
+                        self._say(f"shortened, since one takes too long: {_measuring_line(run)}")
                     shutil.rmtree(log.parent)
                     return self._taken(replace(choice, run=run), tried, enter + run, request.build), ""
         except BotError as error:
@@ -250,17 +252,17 @@ class Trials:
         took = time.monotonic() - begun
         is_slow = took >= seconds - 1
         if is_slow and self._learned is None:
-            what = f"{part} was not done in {took:.0f} s: {_shown(run)}"
+            what = f"{part} was not done in {took:.0f} s: {_measuring_line(run)}"
             more = f"perf-culprit init --try --minutes {3 * self._minutes:g}"
             self._learned = (what, f"give it more time: {more}, or a command that measures less: --run 'COMMAND'")
         more = "; --minutes gives the trial more" * is_slow
-        self._say(f"gave no benchmarks: {_shown(run)}\n   {error.message}{more}\n   {error.next_step}")
+        self._say(f"gave no benchmarks: {_measuring_line(run)}\n   {error.message}{more}\n   {error.next_step}")
         return is_slow
 
     def _taken(self, choice: Choice, tried: Tried, run: str, build: str | None) -> ProposalTrial:
         names = list(dict.fromkeys(benchmark.name for benchmark in tried.run.benchmarks))
         self._say(
-            f"tried: {_counted(len(names))} in {tried.execution_s:.0f} s, "
+            f"tried: {_count_text(len(names))} in {tried.execution_s:.0f} s, "
             f"built in {tried.build_s:.0f} s, such as {', '.join(names[:3])}"
         )
         return ProposalTrial(choice=choice, tried=tried, run=run, build=build)
@@ -274,11 +276,11 @@ def lacking_in(printed: str) -> tuple[str, str] | None:
     return None
 
 
-def _counted(number: int) -> str:
+def _count_text(number: int) -> str:
     return f"{number} benchmark{'s' * (number != 1)}"
 
 
-def _shown(command: str) -> str:
+def _measuring_line(command: str) -> str:
     """The line that measures, else the last one."""
     lines = logical_lines(command)
     return visible(next(filter(measuring_tool, lines), lines[-1]))

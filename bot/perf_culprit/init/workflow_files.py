@@ -74,7 +74,7 @@ def new_files(choice: Choice, *more: Choice, name: str = USUAL_NAME) -> dict[str
     if choice.since:
         return {f"{WORKFLOWS}/{file}": filled(_template(f"backfill/{file}"), _values(choice)) for file in BACKFILL}
     form, others = ("split", SPLIT[1:]) if choice.split else ("one-file", ())
-    values = _values(choice) | _named(name)
+    values = _values(choice) | _workflow_values(name)
     written = {f"{WORKFLOWS}/{file}": filled(_template(f"{form}/{file}"), values) for file in others}
     return {
         f"{WORKFLOWS}/{name}.yml": _measuring([choice, *more], form, name),
@@ -83,7 +83,7 @@ def new_files(choice: Choice, *more: Choice, name: str = USUAL_NAME) -> dict[str
     }
 
 
-def _named(name: str) -> dict[str, Any]:
+def _workflow_values(name: str) -> dict[str, Any]:
     """The values of the templates' places that name the measuring workflow. Ours look for perf.yml by themselves."""
     file = None if name == USUAL_NAME else f"{name}.yml"
     inputs = {} if file is None else {"measure-workflow": file}
@@ -116,7 +116,7 @@ def _measuring(choices: Sequence[Choice], form: str, name: str) -> str:
     ]
     untried = [f"  # not tried: needs {', '.join(choice.needs)}\n" if choice.needs else "" for choice in choices]
     measuring = [note + job for note, job in zip(untried, measuring, strict=True)]
-    values = _values(choices[0]) | _named(name) | {"jobs": [_values(choice)["job"] for choice in choices]}
+    values = _values(choices[0]) | _workflow_values(name) | {"jobs": [_values(choice)["job"] for choice in choices]}
     head, _, others = _template(f"{top}/perf.yml").partition(JOBS)
     if choices[0].split:
         head = OF_COMMENTS.sub("", head)  # perf-command.yml waits for them
@@ -376,7 +376,7 @@ def _of_job(
         yield WorkflowRemark(
             file=name, text=f"job {job} measures on {met[0]}: foreign code gets a writing token", is_unsafe=True
         )
-    if "pull_request" in events and _steps(about, MEASURES) and (held := _written(about.get("permissions"))):
+    if "pull_request" in events and _steps(about, MEASURES) and (held := _write_permissions(about.get("permissions"))):
         lost = ", ".join(f"`{scope}: write`" for scope in sorted(held))
         text = f"job {job} runs foreign code and has {lost}: perf-culprit init --force gives reports a job of their own"
         yield WorkflowRemark(file=name, text=text, is_unsafe=True)
@@ -414,14 +414,14 @@ def _of_secrets(name: str, job: str, levels: list[Mapping[Any, Any]]) -> Iterato
 
 
 def _of_rights(name: str, job: str, used: list[str], granted: Any) -> Iterator[WorkflowRemark]:
-    held = _written(granted)
+    held = _write_permissions(granted)
     for called, needed in CALLED_WORKFLOWS.items():
         if any(uses.startswith(f"{OURS}/.github/workflows/{called}@") for uses in used) and (missing := needed - held):
             lacking = ", ".join(f"`{scope}: write`" for scope in sorted(missing))
             yield WorkflowRemark(file=name, text=f"job {job} calls {called}, which GitHub refuses without {lacking}")
 
 
-def _written(granted: Any) -> set[str]:
+def _write_permissions(granted: Any) -> set[str]:
     return {scope for scope, level in granted.items() if level == "write"} if isinstance(granted, dict) else set()
 
 

@@ -130,7 +130,7 @@ def _jobs(
     for key, about in _mapping(workflow.get("jobs")).items():
         if not isinstance(about, dict) or not isinstance(about.get("steps"), list):
             continue
-        inner = list(_inlined(about["steps"], repository))
+        inner = list(_inline(about["steps"], repository))
         matrix_values, others = _matrix(_mapping(about.get("strategy")).get("matrix"))
         resolvable = {**IN_COMMANDS, **values, **matrix_values}
         resolvable |= _outputs(inner, resolvable)
@@ -139,7 +139,7 @@ def _jobs(
             title=" ".join(str(text) for text in (name, workflow.get("name", ""), key, about.get("name", ""))),
             events=tuple(str(event) for event in (events if isinstance(events, dict) else _list(events))),
             steps=tuple(_at_top(list(_steps(inner, resolvable, (workflow, about), others)))),
-            runner=_resolved(_plain(about.get("runs-on", "")), resolvable)[0],
+            runner=_resolve(_plain(about.get("runs-on", "")), resolvable)[0],
             # The job that runs foreign code gets no secrets and has no matrix.
             services={} if "${{" in str(about.get("services")) else _mapping(about.get("services")),
             others={key: [_plain(row) for row in rest] for key, rest in others.items()},
@@ -147,14 +147,14 @@ def _jobs(
         )
 
 
-def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> Iterator[Any]:
+def _inline(steps: Iterable[Any], repository: Repository, depth: int = 3) -> Iterator[Any]:
     """Inline the steps of the repository's own actions that measure."""
     for step in steps:
         uses = str(step.get("uses", "")) if isinstance(step, dict) else ""
         inner = (
             list(_of_action(uses, _mapping(step.get("with")), repository)) if uses.startswith("./") and depth else []
         )
-        inner = list(_inlined(inner, repository, depth - 1)) if inner else inner
+        inner = list(_inline(inner, repository, depth - 1)) if inner else inner
         if any(measuring_tool(str(step.get("run", ""))) for step in inner if isinstance(step, dict)):
             about = {key: step[key] for key in ("if", "env") if key in step}
             yield from ({**about, **step} for step in inner if isinstance(step, dict))
@@ -168,21 +168,21 @@ def _of_action(uses: str, inputs: Mapping[str, Any], repository: Repository) -> 
     action = _workflow(repository.read(f"{path}/action.yml") or repository.read(f"{path}/action.yaml"))
     defaults = {name: _mapping(about).get("default", "") for name, about in _mapping(action.get("inputs")).items()}
     values = {f"inputs.{name}": str(value) for name, value in {**defaults, **inputs}.items()}
-    yield from (_replaced(step, values) for step in _list(_mapping(action.get("runs")).get("steps")))
+    yield from (_replace(step, values) for step in _list(_mapping(action.get("runs")).get("steps")))
 
 
-def _replaced(value: Any, values: Mapping[str, str]) -> Any:
+def _replace(value: Any, values: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {key: _replaced(inner, values) for key, inner in value.items()}
+        return {key: _replace(inner, values) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_replaced(inner, values) for inner in value]
+        return [_replace(inner, values) for inner in value]
     return EXPRESSION.sub(lambda match: values.get(match[1], match[0]), str(value))
 
 
 def _outputs(steps: Iterable[Any], values: Mapping[str, str]) -> dict[str, str]:
     """Outputs that steps set by `echo NAME=VALUE >> $GITHUB_OUTPUT`, unless a command gives the value."""
     return {
-        f"steps.{about['id']}.outputs.{name}": _resolved(value, values)[0]
+        f"steps.{about['id']}.outputs.{name}": _resolve(value, values)[0]
         for about in steps
         if isinstance(about, dict) and "id" in about
         for name, value in STORED_OUTPUT.findall(str(about.get("run", "")))
@@ -255,7 +255,7 @@ def _steps(
     outer: dict[str, str] = {}
     for level in levels:
         outer |= {
-            str(key): _resolved(str(value), values)[0]
+            str(key): _resolve(str(value), values)[0]
             for key, value in _mapping(level.get("env")).items()
             if _is_public(value)
         }
@@ -298,7 +298,7 @@ def _step(
     unknown: list[str] = []
 
     def text(value: Any) -> str:
-        resolved, lacking = _resolved(str(value), values)
+        resolved, lacking = _resolve(str(value), values)
         unknown.extend(lacking)
         return resolved
 
@@ -330,9 +330,9 @@ def _lacks(command: str, environment: Mapping[str, Any], values: Mapping[str, st
     """Yield the expressions without a value in the lines that count, and in variables that these name."""
     lines = [line for line in logical_lines(command) if not re.match(r"(#|echo\b)", line) and not NOISE.search(line)]
     for line in lines:
-        yield from _resolved(line, values)[1]
+        yield from _resolve(line, values)[1]
     for key, value in environment.items():
-        resolved, unknown = _resolved(str(value), values)
+        resolved, unknown = _resolve(str(value), values)
         if unknown and not resolved and any(re.search(rf"\$\{{?{re.escape(str(key))}\b(?!:)", line) for line in lines):
             yield from unknown
 
@@ -354,7 +354,7 @@ def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list
         values,
         *({**values, **dict(_flat("matrix" if key == "include" else f"matrix.{key}", row))} for row in rest),
     ]
-    return f"matrix.{key}", tuple(dict.fromkeys(_resolved(command, row)[0].strip() for row in each))
+    return f"matrix.{key}", tuple(dict.fromkeys(_resolve(command, row)[0].strip() for row in each))
 
 
 def _keys(key: str, values: list[Any]) -> Iterator[str]:
@@ -362,7 +362,7 @@ def _keys(key: str, values: list[Any]) -> Iterator[str]:
     yield from (re.escape(name) for value in values for name in value) if key == "include" else [re.escape(key)]
 
 
-def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
+def _resolve(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
     """Replace `${{ … }}` by its value, or by nothing, since GitHub would resolve it for our workflow instead."""
     text = CHECKED_OUT.sub("${{ github.workspace }}", text)
     named = [(name, _value(name, values)) for name in EXPRESSION.findall(text)]

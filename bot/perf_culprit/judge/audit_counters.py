@@ -51,7 +51,7 @@ def audit_counters(
     runs: Sequence[Run], *, settings: PolicySettings, choose: Choose, rng: np.random.Generator, most_trials: int
 ) -> tuple[CounterAudit, ...]:
     """Return one entry per counter detector; empty if too few runs have counters."""
-    with_counters = _drawn([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
+    with_counters = _with_few_counters([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
     if len(with_counters) <= FEWEST_TRIALS:
         return ()
     audits = []
@@ -89,7 +89,7 @@ def _power(trials: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
         quiet = [f.key for f in entry.findings if f.verdict in QUIET_VERDICTS]
         if not quiet:
             continue
-        chosen, findings = _enlarged(entry, quiet, judge, effect, rng)
+        chosen, findings = _enlarge(entry, quiet, judge, effect, rng)
         tried += len(chosen)
         detected += sum(f.verdict is Verdict.REGRESSION and f.key in chosen for f in findings)
     return detected / tried if tried else None
@@ -102,7 +102,7 @@ def sweep_thresholds(
     runs: Sequence[Run], *, settings: PolicySettings, choose: Choose, rng: np.random.Generator
 ) -> tuple[SweepPoint, ...]:
     """Measure precision and recall of control charts for each threshold [N12]."""
-    with_counters = _drawn([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
+    with_counters = _with_few_counters([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
     name = DEFAULT_COUNTER_DETECTOR
     sweep = detector_of(name).sweep or Sweep(option="", values=())
     judge = _judge(name, settings, sweep, None)
@@ -110,7 +110,7 @@ def sweep_thresholds(
     trials = replay(with_counters, judge=judge, choose=choose, first=first)
     if not trials:
         raise DataError("fewer than two runs have counters", place="--sweep", next_step="record runs with counters")
-    planted = ((effect, _planted(trials, judge, effect, rng)) for effect in INJECTED_EFFECTS)
+    planted = ((effect, _planted_ratios(trials, judge, effect, rng)) for effect in INJECTED_EFFECTS)
     return tuple(point for effect, counters in planted for point in _swept(counters, effect, sweep))
 
 
@@ -127,7 +127,9 @@ def sweep_labels(
 
     Each run is judged against the good ones; a good one against the others.
     """
-    with_common_counters = _drawn([structs.replace(run, benchmarks=(), regressions=()) for run in runs], rng)
+    with_common_counters = _with_few_counters(
+        [structs.replace(run, benchmarks=(), regressions=()) for run in runs], rng
+    )
     good = [index for index, is_bad in enumerate(bad) if not is_bad]
     trials = [
         (
@@ -142,11 +144,11 @@ def sweep_labels(
         _point(name, threshold, called, bad)
         for name in COUNTER_DETECTORS
         if (sweep := detector_of(name).sweep) is not None
-        for threshold, called in _called(name, sweep, settings, trials)
+        for threshold, called in _calls_by_value(name, sweep, settings, trials)
     )
 
 
-def _called(
+def _calls_by_value(
     name: str, sweep: Sweep, settings: PolicySettings, trials: Sequence[tuple[Baseline, Run]]
 ) -> Iterator[tuple[float | None, list[bool]]]:
     """Yield each value of the option, and whether the detector calls any counter of each run."""
@@ -177,12 +179,12 @@ def _point(detector: str, threshold: float | None, called: Sequence[bool], bad: 
     )
 
 
-def _planted(trials: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> Floats:
+def _planted_ratios(trials: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> Floats:
     """(n, 3): each counter's violation ratio, its own threshold, and 1 if it was enlarged."""
     rows = []
     for entry in trials:
         scored = [one.key for one in entry.findings if one.score is not None]
-        chosen, findings = _enlarged(entry, scored, judge, effect, rng)
+        chosen, findings = _enlarge(entry, scored, judge, effect, rng)
         rows += [(one.score, one.threshold, one.key in chosen) for one in findings if one.score is not None]
     return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
@@ -200,7 +202,7 @@ def _swept(planted: Floats, effect: float, sweep: Sweep) -> Iterator[SweepPoint]
         )
 
 
-def _enlarged(
+def _enlarge(
     entry: JudgedTrial, keys: Sequence[MetricKey], judge: Judge, effect: float, rng: np.random.Generator
 ) -> tuple[set[MetricKey], Sequence[Finding]]:
     """Draw some counters at random, and return them with the findings if they were larger by `effect`."""
@@ -215,7 +217,7 @@ def _larger(table: CounterTable, keys: set[MetricKey], effect: float) -> Counter
     return replace(table, values=table.values * factors)
 
 
-def _drawn(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:
+def _with_few_counters(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:
     """Keep at most MOST_COUNTERS of each table, the same in all runs."""
     names: dict[str, list[str]] = {}
     for run in runs:

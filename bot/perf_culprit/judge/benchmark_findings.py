@@ -29,15 +29,15 @@ def benchmark_findings(
     findings = []
     for pair, entry, category in zip(pairs, evidence, categories, strict=True):
         metric = settings.of(pair.key)
-        decided = _decided(entry, metric, settings)
+        decided = _decide(entry, metric, settings)
         is_own = not (inherits and category.is_inherited)
-        outcome = _left(decided, category, settings) if is_own else decided
+        outcome = _decide_category(decided, category, settings) if is_own else decided
         is_major = is_own and _is_beyond(category, entry, settings)
         findings.append(_finding(pair, entry, outcome, category, metric, is_major=is_major))
     return findings
 
 
-def _decided(evidence: Evidence, metric: MetricSettings, settings: PolicySettings) -> Decided:
+def _decide(evidence: Evidence, metric: MetricSettings, settings: PolicySettings) -> Decided:
     if evidence.is_by_sample:
         return decide_by_sample(evidence, metric=metric)
     if evidence.scale is Scale.STRENGTH:
@@ -45,7 +45,7 @@ def _decided(evidence: Evidence, metric: MetricSettings, settings: PolicySetting
     return decide(evidence, metric=metric, policy=settings)
 
 
-def _left(decided: Decided, category: CategoryChange, settings: PolicySettings) -> Decided:
+def _decide_category(decided: Decided, category: CategoryChange, settings: PolicySettings) -> Decided:
     """Judge leaving the category as a change of its own, as large as the target's distance beyond the limit."""
     if category.beyond is None or category.rate > settings.suspected or decided.verdict in PROVEN:
         return decided

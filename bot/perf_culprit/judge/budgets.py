@@ -27,10 +27,10 @@ def _checks(target: Run, settings: PolicySettings) -> Iterator[BudgetCheck]:
     for benchmark in target.benchmarks if settings.budgets else ():
         budget = next((entry for entry in settings.budgets if entry.matches(benchmark.key)), None)
         if budget is not None and not settings.of(benchmark.key).ignore:
-            yield _checked(benchmark, budget, settings)
+            yield _check(benchmark, budget, settings)
 
 
-def _checked(benchmark: Benchmark, budget: BudgetConfig, settings: PolicySettings) -> BudgetCheck:
+def _check(benchmark: Benchmark, budget: BudgetConfig, settings: PolicySettings) -> BudgetCheck:
     key, unit = benchmark.key, benchmark.unit
     sign = (settings.of(key).direction or benchmark.direction).worse_sign
     limit = converted(*budget.amount, unit)

@@ -89,20 +89,20 @@ def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Find
     metrics. A finding that was not measured again stays: a missing measurement is no evidence.
     """
     again = {finding.key: finding for finding in second}
-    return tuple(_confirmed(finding, again.get(finding.key)) for finding in first)
+    return tuple(_confirm(finding, again.get(finding.key)) for finding in first)
 
 
-def _confirmed(finding: Finding, again: Finding | None) -> Finding:
+def _confirm(finding: Finding, again: Finding | None) -> Finding:
     if not is_flagged(finding):
         return finding if again is None else replace(again, series=finding.series)
     if again is None:
-        return _noted(finding, because(Remark.NOT_MEASURED_AGAIN))
+        return _with_note(finding, because(Remark.NOT_MEASURED_AGAIN))
     if finding.reason.code in BY_CATEGORY and again.category_now == finding.category_now:
         # The accumulated change of many commits cannot be seen between two of them.
         return finding
     change = again.relative_change
     if again.verdict is Verdict.REGRESSION:
-        return _noted(replace(again, series=finding.series), because(Remark.CONFIRMED, change=change))
+        return _with_note(replace(again, series=finding.series), because(Remark.CONFIRMED, change=change))
     # Refuted if the second interval excludes such a change; otherwise the question is open.
     is_refuted = again.verdict in {Verdict.UNCHANGED, Verdict.IMPROVEMENT}
     code = VerdictReason.REFUTED if is_refuted else VerdictReason.NOT_CONFIRMED
@@ -124,5 +124,5 @@ def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.UNTES
     )
 
 
-def _noted(finding: Finding, note: Reason) -> Finding:
+def _with_note(finding: Finding, note: Reason) -> Finding:
     return replace(finding, notes=(*finding.notes, note))

@@ -62,7 +62,9 @@ def audit(
     chosen = tuple(detectors or BENCHMARK_DETECTORS)
     judges = {name: Judge(detector=name, counter_detector=counter_detector, settings=settings) for name in chosen}
     kind, by_detector = (
-        _judged(with_benchmarks, judges, choose=choose, rng=rng) if with_benchmarks else (TrialKind.STORED_RUNS, {})
+        _judge_trials(with_benchmarks, judges, choose=choose, rng=rng)
+        if with_benchmarks
+        else (TrialKind.STORED_RUNS, {})
     )
     counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=MOST_TRIALS)
     if not by_detector and not counters:
@@ -94,7 +96,7 @@ def audit(
     )
 
 
-def _judged(
+def _judge_trials(
     runs: Sequence[Run], judges: Mapping[str, Judge], *, choose: Choose, rng: np.random.Generator
 ) -> tuple[TrialKind, dict[str, list[JudgedTrial]]]:
     """Run each detector's trials: on stored runs if there are enough, else on halves of them; empty if impossible."""

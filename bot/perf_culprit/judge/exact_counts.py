@@ -35,7 +35,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: Dete
     others = [index for index in range(len(pairs)) if index not in set(counted)]
     assessed = detector.detect([pairs[index] for index in others], options) if others else Assessed([])
     evidence = dict(zip(others, assessed.evidence, strict=True))
-    evidence |= {index: _tested(pairs[index], options, metrics=len(counted)) for index in counted}
+    evidence |= {index: _test(pairs[index], options, metrics=len(counted)) for index in counted}
     return replace(assessed, evidence=[evidence[index] for index in range(len(pairs))])
 
 
@@ -66,7 +66,7 @@ class _Errors:
         return float(2 * special.stdtr(self.freedom, -abs(self.difference) / errors).max())
 
 
-def _tested(pair: MetricPair, options: DetectorOptions, *, metrics: int) -> Evidence:
+def _test(pair: MetricPair, options: DetectorOptions, *, metrics: int) -> Evidence:
     """Run three t-tests of logarithms and keep the least significant, with Bonferroni over the suite's counts."""
     errors, least = _errors(pair), math.log1p(options.settings.of(pair.key).minimum_effect)
     p_value, change, half = errors.p_value, errors.difference, errors.distance(1 - LEVEL)

@@ -36,7 +36,7 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
     with_executions = [
         (pair, executions)
         for pair in pair_metrics(baseline, target).pairs
-        if depends_on_machine(pair.metric.unit) and (executions := _repeated(pair)) is not None
+        if depends_on_machine(pair.metric.unit) and (executions := _executions(pair)) is not None
     ]
     if not with_executions:
         return None
@@ -62,7 +62,7 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
     )
 
 
-def _repeated(pair: MetricPair) -> Executions | None:
+def _executions(pair: MetricPair) -> Executions | None:
     """The executions, if there are two rounds of positive values."""
     executions = None if pair.obstacle is not None else executions_of(pair)
     if executions is None or len(set(executions.round)) < 2 or min(map(min, executions.samples)) <= 0:

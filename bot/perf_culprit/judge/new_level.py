@@ -66,13 +66,13 @@ def _values(runs: Sequence[Run], keys: Sequence[MetricKey]) -> Floats:
     rows = {key: row for row, key in enumerate(keys)}
     units: dict[MetricKey, str] = {}
     for column, run in reversed(list(enumerate(runs))):
-        for key, metric, value in _measured(run, rows):
+        for key, metric, value in _medians(run, rows):
             if units.setdefault(key, metric.unit) == metric.unit:
                 values[rows[key], column] = value
     return values
 
 
-def _measured(run: Run, keys: Collection[MetricKey]) -> Iterator[tuple[MetricKey, Metric, float]]:
+def _medians(run: Run, keys: Collection[MetricKey]) -> Iterator[tuple[MetricKey, Metric, float]]:
     for benchmark in run.benchmarks:
         if benchmark.key in keys:
             yield benchmark.key, benchmark.metric, benchmark.value

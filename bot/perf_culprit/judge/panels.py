@@ -91,7 +91,7 @@ class PanelGrowth:
                     raise StatisticChangedError
                 row.stated.add(benchmark.summary.statistic)
             rows.append(row.number)
-            points.append([_rounded(value * factor) for value in _reduced(benchmark)])
+            points.append([_round(value * factor) for value in _reduce(benchmark)])
         commit = run.commit or ""
         order = (-self._line[commit], -len(self._columns))
         panel_run = PanelRun(commit=commit, judged=run.regressions, seconds=run.cost.seconds)
@@ -121,7 +121,7 @@ class PanelGrowth:
                 minimum_effect=minimum_effect(key),
                 values=tuple(listed if is_finite.all() else [v if math.isfinite(v) else None for v in listed]),
             )
-            series.append(_judged(one, row, numbers, labels, turns=turns) if statistic else one)
+            series.append(_judge(one, row, numbers, labels, turns=turns) if statistic else one)
         return Panel(
             suite=self._suite,
             environment=self._environment,
@@ -130,18 +130,18 @@ class PanelGrowth:
         )
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     """Round to six digits; NaN for an implausibly large number."""
     return float(f"{value:g}") if abs(value) <= LARGEST_NUMBER else math.nan
 
 
-def _reduced(benchmark: Benchmark) -> tuple[float, float, float]:
+def _reduce(benchmark: Benchmark) -> tuple[float, float, float]:
     if (summary := benchmark.summary) is not None:
         return summary.value, summary.value if summary.median is None else summary.median, summary.value
     return fmean(benchmark.samples), median(benchmark.samples), min(benchmark.samples)
 
 
-def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], *, turns: int) -> PanelSeries:
+def _judge(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], *, turns: int) -> PanelSeries:
     places = np.flatnonzero(np.isfinite(values))
     turn = crc32(f"{one.benchmark} {one.metric.name}".encode()) % turns
     judged_count = max(len(places) - (len(places) + turn) % turns, 0)

@@ -33,7 +33,7 @@ def with_percentiles(
         return baseline, target, ()
     lacking: dict[str, dict[str, int]] = {}
     for run in (*baseline.runs[-1:], target):
-        for base, name in _asked(run, entries):
+        for base, name in _with_percentiles(run, entries):
             if (count := min(map(len, _units(base)), default=0)) < _fewest(name):
                 counts = lacking.setdefault(name, {})
                 counts[base.name] = min(count, counts.get(base.name, count))
@@ -51,10 +51,10 @@ def with_percentiles(
     return replace(baseline, runs=tuple(earlier)), last, tuple(notes)
 
 
-def _asked(run: Run, entries: Sequence[Matching]) -> Iterator[tuple[Benchmark, str]]:
+def _with_percentiles(run: Run, entries: Sequence[Matching]) -> Iterator[tuple[Benchmark, str]]:
     """Yield each benchmark's time with each percentile of it that is configured, unless the tool gives it."""
     there = {entry.key for entry in run.benchmarks}
-    for base in _timed(run.benchmarks).values():
+    for base in _times(run.benchmarks).values():
         for name in dict.fromkeys(entry.metric for entry in entries if fnmatchcase(base.name, entry.match)):
             if MetricKey(base.name, name) not in there:
                 yield base, name
@@ -64,13 +64,13 @@ def _with(run: Run, entries: Sequence[Matching], lacking: Mapping[str, Mapping[s
     """Add the percentiles. An older run whose samples were thinned out has none."""
     made = tuple(
         _percentile(base, name)
-        for base, name in _asked(run, entries)
+        for base, name in _with_percentiles(run, entries)
         if base.name not in lacking.get(name, {}) and min(map(len, _units(base)), default=0) >= _fewest(name)
     )
     return structs.replace(run, benchmarks=(*run.benchmarks, *made)) if made else run
 
 
-def _timed(benchmarks: Iterable[Benchmark]) -> Mapping[str, Benchmark]:
+def _times(benchmarks: Iterable[Benchmark]) -> Mapping[str, Benchmark]:
     """Return each benchmark's time: of several, the first with the most samples."""
     chosen: dict[str, Benchmark] = {}
     for one in benchmarks:

@@ -105,7 +105,7 @@ class Planting:
         baseline, target = (
             replace(run, benchmarks=tuple(benchmarks)) for run, benchmarks in zip(self._sides, made, strict=True)
         )
-        return self._flagged(baseline, target if key is None else _planted(target, key, effect))
+        return self._flagged(baseline, target if key is None else _plant(target, key, effect))
 
 
 def _groups(benchmark: Benchmark) -> dict[int, list[tuple[float, ...]]]:
@@ -133,7 +133,7 @@ def with_rounds(benchmark: Benchmark, rounds: Sequence[Sequence[tuple[float, ...
     )
 
 
-def _planted(run: Run, key: MetricKey, effect: float) -> Run:
+def _plant(run: Run, key: MetricKey, effect: float) -> Run:
     return replace(
         run,
         benchmarks=tuple(

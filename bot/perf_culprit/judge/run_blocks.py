@@ -49,7 +49,7 @@ def blocks_of(baseline: Baseline, target: Run) -> Blocks:
         files.sort(key=lambda file: file.origin.time or _UNDATED)
     if not any(file.origin.is_told for file in files):
         return Blocks((0,) * len(baseline.runs), (1,) * count)
-    numbers = _numbered(files)
+    numbers = _block_numbers(files)
     number_of: dict[tuple[bool, int], int] = {
         (file.is_target, file.index): number for file, number in zip(files, numbers, strict=True)
     }
@@ -59,7 +59,7 @@ def blocks_of(baseline: Baseline, target: Run) -> Blocks:
     )
 
 
-def _numbered(files: Sequence[_File]) -> list[int]:
+def _block_numbers(files: Sequence[_File]) -> list[int]:
     """Each file's block: a stretch of one side on one machine, or a round if the sides took turns there."""
     stretches = [0]
     for before, after in pairwise(files):

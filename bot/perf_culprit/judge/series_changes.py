@@ -28,7 +28,7 @@ def judge_one(series: Series, labels: Sequence[str], *, online: bool = False) ->
     count = int(np.isfinite(values).sum())
     if count < FEWEST_VALUES:
         return SeriesChanges(series=series, values_lacking=FEWEST_VALUES - count)
-    changes = tuple(_named(change, labels) for change in steps(values, minimum_effect=series.minimum_effect))
+    changes = tuple(_with_label(change, labels) for change in steps(values, minimum_effect=series.minimum_effect))
     if not online:
         return SeriesChanges(series=series, changes=changes)
     return SeriesChanges(
@@ -39,7 +39,7 @@ def judge_one(series: Series, labels: Sequence[str], *, online: bool = False) ->
     )
 
 
-def _named(change: ChangePoint, labels: Sequence[str]) -> ChangePoint:
+def _with_label(change: ChangePoint, labels: Sequence[str]) -> ChangePoint:
     return structs.replace(change, label=labels[change.index])
 
 
@@ -62,6 +62,6 @@ def _with_power(entry: SeriesChanges) -> SeriesChanges:
 
 def _alarms(series: Series, labels: Sequence[str]) -> tuple[SeriesAlarm, ...]:
     return tuple(
-        replace(alarm, label=labels[alarm.index], change=_named(alarm.change, labels))
+        replace(alarm, label=labels[alarm.index], change=_with_label(alarm.change, labels))
         for alarm in online_alarms(series.values, minimum_effect=series.minimum_effect)
     )

@@ -202,21 +202,21 @@ def planted_power(trials: Sequence[JudgedTrial], judge: Judge, *, draws: int, rn
     chosen = [quiet[index] for index in rng.integers(0, len(quiet), draws)]
     power = []
     for effect in PLANTED:
-        findings = [_found(judge, trial, key, effect) for trial, key in chosen]
+        findings = [_find(judge, trial, key, effect) for trial, key in chosen]
         proven = sum(one is not None and one.verdict is Verdict.REGRESSION for one in findings)
         suspected = sum(one is not None and one.looks_worse for one in findings)
         power.append(Power(effect=effect, proven=proven / draws, suspected=(proven + suspected) / draws))
     return power
 
 
-def _found(judge: Judge, trial: RunTrial, key: MetricKey, effect: float) -> Finding | None:
+def _find(judge: Judge, trial: RunTrial, key: MetricKey, effect: float) -> Finding | None:
     target = replace(
         trial.target,
-        benchmarks=tuple(_worsened(one, effect) if one.key == key else one for one in trial.target.benchmarks),
+        benchmarks=tuple(_worsen(one, effect) if one.key == key else one for one in trial.target.benchmarks),
     )
     return next((entry for entry in judge(trial.baseline, target) if entry.key == key), None)
 
 
-def _worsened(benchmark: Benchmark, effect: float) -> Benchmark:
+def _worsen(benchmark: Benchmark, effect: float) -> Benchmark:
     worse = benchmark.metric.direction.worse_sign or 1
     return scale_benchmark(benchmark, benchmark.metric, (1 + effect) ** worse)

@@ -71,10 +71,10 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     effects = np.maximum(effects, least_told(chosen, suite))
     judgement = judge_units(suite.table, least_change=effects, tiers=options.tiers)
     is_control = np.array([options.settings.is_control(pair.key.benchmark) for pair in chosen])
-    judgement, freed = _freed(
+    judgement, freed = _free(
         judgement, chosen, suite.table, is_control=is_control, effects=effects, tiers=options.tiers
     )
-    described = _excused(describe(chosen, suite, options), judgement, suite.table, is_control)
+    described = _excuse(describe(chosen, suite, options), judgement, suite.table, is_control)
     rows = _Rows.of(suite, judgement, options, effects)
     for row, index in enumerate(places):
         evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
@@ -85,7 +85,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     )
 
 
-def _freed(
+def _free(
     judgement: UnitJudgement,
     pairs: Sequence[MetricPair],
     table: UnitTable,
@@ -108,7 +108,7 @@ def _freed(
     return judgement, notes
 
 
-def _excused(
+def _excuse(
     described: Sequence[Description], judgement: UnitJudgement, table: UnitTable, is_control: Booleans
 ) -> list[Description]:
     """Hold back what would be called of a control. A count that changed stays, because no machine does that."""
@@ -200,7 +200,7 @@ class _Rows:
         is_bounded = abs(change) < LARGEST_CHANGE and (before.value != 0 or change == 0)
         least = least_change(pair.metric.unit)
         if self.is_paired and is_bounded:
-            after = _moved(after, before, max(change, least))
+            after = _moved_side(after, before, max(change, least))
         worse = self.visible[0 if pair.metric.direction.worse_sign >= 0 else 1][row]
         coarse = self.is_constant[row] and milliseconds_per(pair.metric.unit) is not None
         too_short = _too_short(before, after, self.effect[row]) if coarse else None
@@ -222,7 +222,7 @@ class _Rows:
             differs=self.differs[row],
             score=described.score if is_judged else None,
             threshold=described.threshold if is_judged else None,
-            evidence_reason=too_short or described.obstacle or objection or _unbounded(before, is_told),
+            evidence_reason=too_short or described.obstacle or objection or _no_bounds(before, is_told),
             precision=Precision(
                 visible_change=abs(worse) if math.isfinite(worse) else None,
                 rounds=self.rounds,
@@ -257,7 +257,7 @@ def _to_prove(judgement: UnitJudgement, rounds: int | None, proven: float) -> li
     ]
 
 
-def _unbounded(baseline: Side, is_told: bool) -> Reason | None:
+def _no_bounds(baseline: Side, is_told: bool) -> Reason | None:
     if is_told:
         return None
     return because(
@@ -265,7 +265,7 @@ def _unbounded(baseline: Side, is_told: bool) -> Reason | None:
     )
 
 
-def _moved(target: Side, baseline: Side, change: float) -> Side:
+def _moved_side(target: Side, baseline: Side, change: float) -> Side:
     """Use the baseline's value with the change within rounds: the sides' own values may differ the other way."""
     return replace(target, value=baseline.value + abs(baseline.value) * change, statistic=PAIRED)
 

@@ -17,8 +17,8 @@ def conversion_factor(source: str, target: str) -> float | None:
     """Factor that converts a number in `source` to `target`; None if they measure different things."""
     if source == target:
         return 1.0
-    source_kind, source_scale = _parsed(source)
-    target_kind, target_scale = _parsed(target)
+    source_kind, source_scale = _parse(source)
+    target_kind, target_scale = _parse(target)
     return source_scale / target_scale if source_kind == target_kind else None
 
 
@@ -32,19 +32,19 @@ def converted(value: float, unit: str, to: str) -> float | None:
 
 def milliseconds_per(unit: str) -> float | None:
     """Milliseconds in one `unit` of time, per operation or not; None for any other unit."""
-    kind, scale = _parsed(unit)
+    kind, scale = _parse(unit)
     return scale * 1e3 if kind[0] == "time" and "time" not in kind[1:] else None
 
 
 def is_per_time(unit: str) -> bool:
     """Return whether the unit is something per time, such as ops/s."""
-    kind, _ = _parsed(unit)
+    kind, _ = _parse(unit)
     return "time" in kind[1:] and kind[0] != "time"
 
 
 def quantity_of_unit(unit: str) -> str:
     """Return what the unit measures: "time", "size", "rate", or "" for anything else."""
-    kind, _ = _parsed(unit)
+    kind, _ = _parse(unit)
     return "rate" if is_per_time(unit) else kind[0] if kind[0] in {"time", "size"} else ""
 
 
@@ -63,7 +63,7 @@ def depends_on_machine(unit: str) -> bool:
 
 
 @cache
-def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
+def _parse(unit: str) -> tuple[tuple[str, ...], float]:
     """The unit's kind, such as ("time", "op") for ns/op, and its scale in seconds or bytes."""
     kinds, scale = [], 1.0
     for position, part in enumerate(unit.strip().split("/")):

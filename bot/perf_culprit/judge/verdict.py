@@ -34,7 +34,7 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
         reason = evidence.evidence_reason or because(VerdictReason.NOTHING_TESTED)
         return Decided(verdict=Verdict.UNTESTED, reason=reason)
     objection = evidence.evidence_reason
-    if objection is None and (called := _called(evidence, worsening, policy)) is not None:
+    if objection is None and (called := _call(evidence, worsening, policy)) is not None:
         return called
     # If the detector's own rule holds a change back, this size is not always detected.
     is_held_back = objection is not None and evidence.rate <= policy.suspected
@@ -56,7 +56,7 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
     )
 
 
-def _called(evidence: Evidence, worsening: float, policy: PolicySettings) -> Decided | None:
+def _call(evidence: Evidence, worsening: float, policy: PolicySettings) -> Decided | None:
     rate = 1.0 if evidence.rate is None else evidence.rate
     if rate <= policy.proven:
         return Decided(verdict=_proven(worsening), reason=_proof(evidence), worsening=worsening)

@@ -56,7 +56,7 @@ def diagnose_culprit(
     diagnosis = CulpritDiagnosis(commit=commit)
     try:
         touched = touched_by_commit(repository, commit)
-        changed = _changed(touched)
+        changed = _changed_functions(touched)
         more = max(0, len(changed) - TEXT_LIMITS.diagnosed_functions)
         diagnosis = replace(diagnosis, changed=changed[: TEXT_LIMITS.diagnosed_functions], more=more)
         if touched.base is None:
@@ -86,7 +86,7 @@ def diagnose_culprit(
             )
             say(traced.line)
             sides = traced.profiles()
-        comparison = _shown(replace(compare_profiles(*sides, touched=touched), commit=commit))
+        comparison = _limit(replace(compare_profiles(*sides, touched=touched), commit=commit))
         slower = {
             (suspect.touched.file, suspect.touched.name)
             for suspect in comparison.suspects
@@ -104,14 +104,14 @@ def diagnose_culprit(
     return replace(diagnosis, doubt=doubt)
 
 
-def _changed(touched: Touched) -> tuple[TouchedFunction, ...]:
+def _changed_functions(touched: Touched) -> tuple[TouchedFunction, ...]:
     functions = (
         function for function in touched.functions if function.changes_code and function.scope is Scope.FUNCTION
     )
     return tuple(function for function in functions if not is_document_or_test(function.path))
 
 
-def _shown(comparison: TreeComparison) -> TreeComparison:
+def _limit(comparison: TreeComparison) -> TreeComparison:
     """Limit the comparison to what an answer shows."""
     marks = marked(comparison)
     return replace(

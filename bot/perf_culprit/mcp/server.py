@@ -34,8 +34,8 @@ from perf_culprit.mcp.tools import (
     Workspace,
     answer,
     as_options,
+    compare_and_keep,
     failure,
-    judged,
     run_json,
     run_text,
     teller,
@@ -83,7 +83,7 @@ class Running:
         diagnosis = folder / "diagnosis.json"
         why = [f"--diagnosis={diagnosis}"] if trace and diagnosis.is_file() else []
         traces = sorted(folder.glob("*-trace.json")) if trace else []
-        return await judged(self.place, call, "--paired", *sides, *why, *pinned, files=traces)
+        return await compare_and_keep(self.place, call, "--paired", *sides, *why, *pinned, files=traces)
 
     async def bisect(
         self,
@@ -120,7 +120,7 @@ _Arguments = ParamSpec("_Arguments")
 def serve(repository: Path, *, allow_run: bool) -> None:
     """Serve until the client closes standard input. A command whose server died ends at its next progress message."""
     gc.enable()  # one process per command needs none; this one keeps running
-    with _pinned(repository, allow_run=allow_run) as place:
+    with _pin(repository, allow_run=allow_run) as place:
         build_server(place).run()
 
 
@@ -175,7 +175,7 @@ def _answering(
 
 
 @contextmanager
-def _pinned(repository: Path, *, allow_run: bool) -> Iterator[Workspace]:
+def _pin(repository: Path, *, allow_run: bool) -> Iterator[Workspace]:
     """Yield the repository. If commands may run, pin the current configuration, so that later edits have no effect."""
     git.common_folder(repository)  # an error if it is not a repository
     with temporary_folder() as folder:

@@ -87,11 +87,11 @@ def _part(
     around: Mapping[str, Any], items: Sequence[Any], inside: Sequence[int] = MOST_INSIDE
 ) -> tuple[Any, list[Any], int]:
     """Return the rest of the document, as many items as fit, and how many entries of lists were cut."""
-    rest, cut = _bounded(around, inside[0])
+    rest, cut = _bound(around, inside[0])
     room = MOST_CHARACTERS - _length(rest)
     parts: list[Any] = []
     for item in items:
-        part, cut_there = _bounded(item, inside[0])
+        part, cut_there = _bound(item, inside[0])
         room -= _length(part)
         if parts and room < 0:
             break
@@ -108,18 +108,18 @@ def _harmless(text: str) -> str:
     return plain_lines(text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…")
 
 
-def _bounded(value: Any, most: int) -> tuple[Any, int]:
+def _bound(value: Any, most: int) -> tuple[Any, int]:
     """Return the value with inert strings and short lists, and the number of entries left out."""
     if isinstance(value, str):
         return _harmless(value), 0
     if not isinstance(value, Mapping | list):
         return value, 0
     names = list(value)[:most] if isinstance(value, Mapping) else range(min(len(value), most))
-    parts = {name: _bounded(value[name], 0 if name == TREES else most) for name in names}
+    parts = {name: _bound(value[name], 0 if name == TREES else most) for name in names}
     cut = len(value) - len(parts) + sum(lost for _, lost in parts.values())
     if isinstance(value, list):
         return [part for part, _ in parts.values()], cut
-    return {_bounded(name, most)[0]: part for name, (part, _) in parts.items()}, cut
+    return {_bound(name, most)[0]: part for name, (part, _) in parts.items()}, cut
 
 
 def _length(value: Any) -> int:
@@ -359,7 +359,7 @@ class Reading:
         against = ["--baseline", *self.place.files(baseline), *(["--paired"] if paired else [])]
         stored = ["--repo=.", f"--commit={self.place.commit(commit)}"]
         options = ["--target", *self.place.files(target), *(against if baseline else stored)]
-        return await judged(self.place, call, *options)
+        return await compare_and_keep(self.place, call, *options)
 
     async def diagnose(
         self,
@@ -412,7 +412,7 @@ class Reading:
         return document
 
 
-async def judged(place: Workspace, call: Call, *options: str, files: Sequence[Path] = ()) -> CallToolResult:
+async def compare_and_keep(place: Workspace, call: Call, *options: str, files: Sequence[Path] = ()) -> CallToolResult:
     """Return the report of `compare`, kept in a file for `report` and `why`; the answer also names `files`."""
     document, data = await run_json("compare", "--verbose", *options, place=place, tell=teller(call))
     report_file = place.scratch / f"report-{len(list(place.scratch.iterdir()))}.json"

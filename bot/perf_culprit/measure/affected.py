@@ -100,7 +100,7 @@ def reach(
                 _refuse_sources(documents, others)
             can_choose = by_package and AFFECTED.search(run) is not None
             parts = () if only == "documents" else _understood(files, run, build, others=others, can_choose=can_choose)
-            if not parts and (why := _named(files, documents, edited, f"{build or ''}\n{run}")):
+            if not parts and (why := _reader_of_document(files, documents, edited, f"{build or ''}\n{run}")):
                 return MeasureChoice(why=why)
             reached = {part: why for part in parts if (why := part.why(others, documents, edited))}
         except UnknownError as error:
@@ -173,7 +173,7 @@ def _understood(
     return parts
 
 
-def _named(files: ChangedFiles, documents: Sequence[str], edited: set[str], command: str) -> str | None:
+def _reader_of_document(files: ChangedFiles, documents: Sequence[str], edited: set[str], command: str) -> str | None:
     """The file that may read a document. It can be any file, since nothing shows what the command starts."""
     paths = [path for path in files.blobs if not _is_document(path)]
     texts = ((path, _ABOUT.sub("", text) if _MANIFESTS.fullmatch(path) else text) for path, text in files.texts(paths))

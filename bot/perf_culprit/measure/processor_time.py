@@ -94,15 +94,15 @@ class Meter:
         with suppress(OSError):  # it has ended
             for thread in os.listdir(folder):  # noqa: PTH208 - this runs while the command is measured
                 place = f"{folder}/{thread}"
-                ran, waited, _ = _read(f"{place}/schedstat").split()
+                ran, waited, _ = _read_bytes(f"{place}/schedstat").split()
                 self._threads[place] = int(ran), int(waited)
                 # The name is in brackets and may contain any characters, including brackets.
-                self._runnable += _read(f"{place}/stat").rpartition(b") ")[2].startswith(RUNNABLE)
-                for child in _read(f"{place}/children").split():
+                self._runnable += _read_bytes(f"{place}/stat").rpartition(b") ")[2].startswith(RUNNABLE)
+                for child in _read_bytes(f"{place}/children").split():
                     self._visit(int(child))
 
 
-def _read(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     file = os.open(path, os.O_RDONLY)
     try:
         return os.read(file, 4096)

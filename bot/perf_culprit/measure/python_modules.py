@@ -167,7 +167,7 @@ class Python(Graph):
         if path not in self._modules:
             ((_, data),) = self.files.contents([path])
             try:
-                self._modules[path] = _read(data, path)
+                self._modules[path] = _read_module(data, path)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 raise UnknownError(f"{path} cannot be parsed") from None
         return self._modules[path]
@@ -199,11 +199,11 @@ class _Module:
     unclear: str
 
 
-def _read(data: bytes, path: str) -> _Module:
+def _read_module(data: bytes, path: str) -> _Module:
     if len(data) > FILE_LIMITS.module_bytes:
         raise ValueError(path)
     nodes = list(_nodes(ast.parse(data)))
-    imported = [name for node in nodes for name in _imported(node, path)]
+    imported = [name for node in nodes for name in _imported_modules(node, path)]
     calls = [(_identifier(node.func), _argument(node)) for node in nodes if isinstance(node, ast.Call)]
     imported += [text.lstrip(".") for name, text in calls if name in _IMPORTING]
     unclear = _unclear(nodes) | {
@@ -255,7 +255,7 @@ def _is_search_path(node: ast.AST) -> bool:
 
 def _code(node: ast.AST) -> str | None:
     """The constant code for which a call starts Python."""
-    match _started(node):
+    match _started_words(node):
         case [ast.Attribute(value=ast.Name(id="sys"), attr="executable"), *options, ast.Constant(value=str(code))]:
             return code if _OPTIONS.fullmatch(_words(options)) else None
         case _:
@@ -264,11 +264,11 @@ def _code(node: ast.AST) -> str | None:
 
 def _program(node: ast.AST) -> str:
     """The program of the system that a call starts, if it is one that reads no file of a repository."""
-    words = _started(node)
+    words = _started_words(node)
     return _words(words[:1]) if _OF_THE_SYSTEM.fullmatch(_words(words)) else ""
 
 
-def _started(node: ast.AST) -> list[ast.expr]:
+def _started_words(node: ast.AST) -> list[ast.expr]:
     """The words of a command that a call starts; none if other arguments can choose the program or its modules."""
     match node:
         case ast.Call(
@@ -431,7 +431,7 @@ def _argument(call: ast.Call) -> str:
     return _text(call.args[0] if call.args else None) or ""
 
 
-def _imported(node: ast.AST, path: str) -> Iterator[str]:
+def _imported_modules(node: ast.AST, path: str) -> Iterator[str]:
     match node:
         case ast.Import(names=names):
             yield from (name.name for name in names)

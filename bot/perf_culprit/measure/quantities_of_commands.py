@@ -148,10 +148,10 @@ def sum_of_processes(quantity: str, logs: Path) -> Benchmark | None:
     numbers = [int(one.replace(",", "")) for text in texts for one in method.total.findall(text)]
     if not numbers:
         return None
-    return taken(quantity, method.joined(numbers))
+    return benchmark_of(quantity, method.joined(numbers))
 
 
-def taken(quantity: str, value: float) -> Benchmark:
+def benchmark_of(quantity: str, value: float) -> Benchmark:
     return Benchmark.of(name=COMMAND_BENCHMARK, metric=metric_of(quantity), samples=(float(value),))
 
 
@@ -159,4 +159,4 @@ def times(execution: Execution) -> tuple[Benchmark, ...]:
     """Both times of the command: the processor's, and by the clock, which is judged if the command waits."""
     wall = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
     by_clock = Benchmark.of(name=COMMAND_BENCHMARK, metric=wall, samples=(execution.seconds,))
-    return taken(Count.CPU_TIME, execution.cpu_seconds), by_clock
+    return benchmark_of(Count.CPU_TIME, execution.cpu_seconds), by_clock

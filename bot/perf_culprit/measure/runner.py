@@ -13,9 +13,9 @@ from perf_culprit.measure.quantities_of_commands import (
     BY_FUNCTION,
     FIXED,
     METHODS,
+    benchmark_of,
     counted_command,
     sum_of_processes,
-    taken,
 )
 from perf_culprit.measure.weighed_files import WeighingError, weigh
 from perf_culprit.model.bisection import FailureKind
@@ -162,7 +162,7 @@ class Runner:
         # A user's own commands may need the session, sudo and background processes.
         self._confined = on_runner(environ)
         if self._confined:
-            log.remark(_seen(commands, environ))
+            log.remark(_visible_processes(commands, environ))
 
     def remark(self, text: str) -> None:
         self._log.remark(text)
@@ -212,7 +212,7 @@ class Runner:
         """Read a quantity from what an execution in `folder` left."""
         if quantity.startswith(SIZE):
             try:
-                return taken(quantity, weigh(tree, quantity.removeprefix(SIZE)))
+                return benchmark_of(quantity, weigh(tree, quantity.removeprefix(SIZE)))
             except WeighingError as error:
                 step = f"name files that the build or the run writes, from the top of the checkout: {SIZE}dist/*.whl"
                 place = f"commit {short(commit)}"
@@ -267,7 +267,7 @@ class Runner:
         _, fault = self._finished(self.commands.run, tree, commit, folder, variables)
         if fault is not None and (fault == UNTESTABLE or self._log.tells_of_full_disk):
             raise self.failed("the command", commit, FailureKind.MISSING, fault)
-        return taken(FAILURES, PASSED if fault is None else FAILED)
+        return benchmark_of(FAILURES, PASSED if fault is None else FAILED)
 
     def _finished(
         self, command: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]
@@ -316,7 +316,7 @@ def _longer(fault: str, option: str) -> str:
     return f"; {option} gives it more time" if fault.startswith("took longer") else ""
 
 
-def _seen(commands: Commands, environ: Mapping[str, str]) -> str:
+def _visible_processes(commands: Commands, environ: Mapping[str, str]) -> str:
     """State which processes of this machine the commands can see."""
     if namespace() and all(is_confinable(command) for command in (commands.build or "", commands.run)):
         return "the commands see no process but their own (a PID namespace)"

@@ -50,7 +50,7 @@ def weigh(tree: Path, pattern: str) -> int:
             if _matches((*above, name), parts):
                 status = os.lstat(f"{folder}/{name}")
                 if stat.S_ISREG(status.st_mode):
-                    size = _compressed(Path(folder, name), compressor) if compressor else status.st_size
+                    size = _compressed_bytes(Path(folder, name), compressor) if compressor else status.st_size
                     weights[status.st_dev, status.st_ino] = size
     if not weights:
         raise WeighingError(f"no file is called {pattern} after the build and the run")
@@ -63,7 +63,7 @@ def _compressor(pattern: str) -> tuple[str, tuple[str, ...]]:
     return (files, COMPRESSORS[name]) if files and name in COMPRESSORS else (pattern, ())
 
 
-def _compressed(file: Path, command: tuple[str, ...]) -> int:
+def _compressed_bytes(file: Path, command: tuple[str, ...]) -> int:
     """The bytes that the command makes of the file. A link that replaced the file meanwhile is not followed."""
     size = 0
     with (

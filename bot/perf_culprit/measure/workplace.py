@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.errors import DataError, InfrastructureError
 from perf_culprit.measure.processes import Log, end_orphans
-from perf_culprit.measure.quantities_of_commands import taken, times
+from perf_culprit.measure.quantities_of_commands import benchmark_of, times
 from perf_culprit.measure.runner import Commands, ExecutionError, Runner
 from perf_culprit.model.bisection import FailureKind
 from perf_culprit.model.count import FAILURES, Count
@@ -267,11 +267,11 @@ class Workplace:
     def take(self, commit: str, quantity: str, *, variables: Mapping[str, str] | None = None) -> Benchmark:
         """Measure a quantity with one more execution or build, whatever the commands' own results are."""
         if quantity == Count.BUILD_TIME:
-            return taken(quantity, self._trees.build_seconds(commit))
+            return benchmark_of(quantity, self._trees.build_seconds(commit))
         tree, folder = self._trees.of(commit), self._next_folder()
         if quantity == Count.CPU_TIME:
             self._runner.run_other(self.commands.run, tree, commit, folder, variables=variables)
-            return taken(quantity, sum(execution.cpu_seconds for execution in self._runner.executions))
+            return benchmark_of(quantity, sum(execution.cpu_seconds for execution in self._runner.executions))
         if quantity == FAILURES:
             return self._runner.outcome(tree, commit, folder, variables or {})
         return self._runner.counted(quantity, tree, commit, folder, variables or {})

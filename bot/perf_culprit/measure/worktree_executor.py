@@ -66,7 +66,7 @@ def choose_metric(
     if not both and (at_good or at_bad):
         key, end = next(((key, "bad") for key in at_good), None) or next((key, "good") for key in at_bad)
         raise DataError(
-            f"{_named([key])} is not measured at the {end} commit",
+            f"{_names([key])} is not measured at the {end} commit",
             place="--benchmark",
             next_step="choose ends that both have the benchmark, or another benchmark",
         )
@@ -79,7 +79,7 @@ def choose_metric(
     }
     if not changes:
         raise UsageError(
-            f"{_named(both)} does not say whether lower or higher is better",
+            f"{_names(both)} does not say whether lower or higher is better",
             place="--metric",
             next_step="choose another metric, or name the format with --tool",
         )
@@ -87,7 +87,7 @@ def choose_metric(
     if len(both) > 1:
         size = f"{math.expm1(changes[key]):+.1%}" if math.isfinite(changes[key]) else "from or to zero"
         say(
-            f"the search follows {_named([key])}, which changed most of {len(both)} metrics ({size}, one execution of "
+            f"the search follows {_names([key])}, which changed most of {len(both)} metrics ({size}, one execution of "
             "each end); --benchmark and --metric choose another"
         )
     return key, at_good[key].metric
@@ -109,7 +109,7 @@ def _unknown(run: Run, benchmark: str | None, metric: str | None, *, where: str 
     return UsageError(
         f"there is no {wanted}{where}",
         place="--benchmark" if benchmark else "--metric",
-        next_step=f"use one of: {_named(keys)}",
+        next_step=f"use one of: {_names(keys)}",
     )
 
 
@@ -121,7 +121,7 @@ def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[Metri
     }
 
 
-def _named(keys: Sequence[MetricKey]) -> str:
+def _names(keys: Sequence[MetricKey]) -> str:
     return list_names([shown_key(key) for key in keys], most=_LISTED)
 
 

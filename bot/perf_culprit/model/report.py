@@ -442,7 +442,7 @@ _SUSPECTED: Final = ("looks_worse", "lone_run")
 
 
 def _from_version_1(report: dict[str, Any]) -> dict[str, Any]:
-    settings = {"proven": 0.01, "suspected": 0.1, **_kept(report.get("settings"))}
+    settings = {"proven": 0.01, "suspected": 0.1, **_without_legacy(report.get("settings"))}
     predictions = _each(report, "predictions", _report_part_of_version_1)
     return {**_report_part_of_version_1(report), "version": 2, "settings": settings, "predictions": predictions}
 
@@ -464,7 +464,7 @@ def _finding_of_version_1(old: dict[str, Any]) -> dict[str, Any]:
         verdict = Verdict.UNCHANGED if code in _UNCHANGED else Verdict.NOT_SEEN
     elif verdict == "inconclusive":
         verdict = Verdict.SUSPECTED if code.startswith(_SUSPECTED) else Verdict.UNTESTED
-    finding = {**_kept(old), "verdict": verdict, "rate": old.get("q_value")}
+    finding = {**_without_legacy(old), "verdict": verdict, "rate": old.get("q_value")}
     # The codes of that version had other meanings.
     if isinstance(reason, dict) and isinstance(reason.get("text"), str):
         finding["reason"] = reason["text"]
@@ -473,7 +473,7 @@ def _finding_of_version_1(old: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in finding.items() if name != "q_value"}
 
 
-def _kept(value: Any) -> dict[str, Any]:
+def _without_legacy(value: Any) -> dict[str, Any]:
     return {name: one for name, one in value.items() if name not in _DROPPED} if isinstance(value, dict) else {}
 
 

@@ -43,15 +43,15 @@ from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 def foresight_text(foresight: Foresight) -> str:
     """Return two lines, or three if executions and their samples could be distinguished."""
-    lines = [_shown(foresight)]
+    lines = [_noise_text(foresight)]
     if foresight.typical is not None:
-        lines.append(Safe(_needed(foresight)))
+        lines.append(Safe(_needed_text(foresight)))
     if foresight.executions is not None and foresight.samples is not None:
         lines.append(Safe(_sources(foresight, foresight.executions, foresight.samples)))
     return render_terminal(Document(nodes=(paragraph(*lines),)), width=WIDE, colour=False)
 
 
-def _shown(foresight: Foresight) -> Text:
+def _noise_text(foresight: Foresight) -> Text:
     rounds = count_of(foresight.rounds, "round")
     if foresight.typical is None or foresight.largest is None:
         metrics = count_of(foresight.metrics, "metric")
@@ -64,7 +64,7 @@ def _shown(foresight: Foresight) -> Text:
     return words("by the noise of the earlier measurement, {} would show {} (power 90%)", Safe(rounds), which)
 
 
-def _needed(foresight: Foresight) -> str:
+def _needed_text(foresight: Foresight) -> str:
     which = f"the minimum effect of {percent(foresight.effect)}" + (" in the noisiest" if foresight.metrics > 1 else "")
     if foresight.needed is None:
         return f"{which} is hidden by the noise, whatever the rounds: use a quieter machine"
@@ -98,7 +98,7 @@ def _nodes(audit: Audit) -> Iterator[DocumentNode]:
     if audit.sweep:
         yield _sweep(audit)
     if audit.labelled:
-        yield _labelled(audit)
+        yield _label_table(audit)
     yield paragraph(Safe(f"Recommendation: {_advice(audit)}"))
     reasons = audit.recommendation.reasons
     yield Bullets(items=[*map(worded, reasons)], total=len(reasons))
@@ -206,7 +206,7 @@ def _sweep(audit: Audit) -> Table:
 _LABELLED: Final = ("detector", "threshold", "precision", "recall", "F")
 
 
-def _labelled(audit: Audit) -> Table:
+def _label_table(audit: Audit) -> Table:
     rows = [
         (
             one.detector,

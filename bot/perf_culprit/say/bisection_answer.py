@@ -133,7 +133,7 @@ def _one_culprit(report: BisectionReport) -> Culprit | None:
 
 def bisection_nodes(report: BisectionReport) -> Iterator[DocumentNode]:
     outcome, one = report.outcome, _one_culprit(report)
-    first = Safe(answer_headline(report)) if one is None else _named(report, one)
+    first = Safe(answer_headline(report)) if one is None else _culprit_text(report, one)
     yield Heading(text=first, tone=_tone(report), below=() if one is None else tuple(_about(report, one)))
     of_packages = [note for note in outcome.notes if note.code in phrases.OF_PACKAGES]
     if of_packages:
@@ -143,7 +143,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[DocumentNode]:
     yield from _reason(report)
     if one is None and outcome.culprits:
         items = [
-            Toned(join_texts("; ", [_named(report, each), *_about(report, each)]), _own_tone(each))
+            Toned(join_texts("; ", [_culprit_text(report, each), *_about(report, each)]), _own_tone(each))
             for each in outcome.culprits
         ]
         yield Bullets(items=items, total=len(items))
@@ -155,7 +155,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[DocumentNode]:
     if outcome.skipped:
         skipped = [
             words("{} {}", CommitLink(name, report.repository_url), Prose(why))
-            for name, why in _cut(outcome.skipped.items())
+            for name, why in _without_middle(outcome.skipped.items())
         ]
         summary = Safe(f"{count_of(len(outcome.skipped), 'commit')} skipped")
         yield Fold(summary=summary, parts=(Bullets(items=skipped, total=len(outcome.skipped)),))
@@ -167,7 +167,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[DocumentNode]:
 
 def _reason(report: BisectionReport) -> Iterator[DocumentNode]:
     outcome, reason = report.outcome, Safe(phrases.reason_of(report))
-    facts: list[Text] = [words("Benchmark: {}.", _followed(report.key)), *map(Safe, phrases.facts_of(report))]
+    facts: list[Text] = [words("Benchmark: {}.", _metric_text(report.key)), *map(Safe, phrases.facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         good, bad = outcome.unresolved_part
         command = _ENDS.sub(lambda _: f"--good {good} --bad {bad}", report.command, count=1)
@@ -183,7 +183,7 @@ _ENDS: Final = re.compile(r"--good \S+ --bad \S+")  # of a command
 OF_COMMAND: Final = {FAILURES: "rate of failures", Count.CPU_TIME: "processor time", TIME: "time by the clock"}
 
 
-def _followed(key: MetricKey) -> Text:
+def _metric_text(key: MetricKey) -> Text:
     """Return the followed metric in words, where its names are ours."""
     if key == PLAIN_NUMBERS:
         return Safe("the number that the command prints")
@@ -192,7 +192,7 @@ def _followed(key: MetricKey) -> Text:
     return words("{}, {}", Name(key.benchmark), Name(key.metric))
 
 
-def _named(report: BisectionReport, culprit: Culprit) -> Text:
+def _culprit_text(report: BisectionReport, culprit: Culprit) -> Text:
     """Return the commit, its subject, author and date, and its effect."""
     parts: list[Text] = [CommitLink(culprit.commit, report.repository_url)]
     if subject := report.subjects.get(culprit.commit):
@@ -262,21 +262,21 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
 
     if suspects:
         names = ("suspect", "chance", *(("measured",) if skipped else ()), "subject")
-        yield grid(names, [*map(suspect, _cut(suspects))])
+        yield grid(names, [*map(suspect, _without_middle(suspects))])
     if report.outcome.decay:
-        yield grid(("after", "until", "change", "share"), [*map(part, _cut(report.outcome.decay))])
+        yield grid(("after", "until", "change", "share"), [*map(part, _without_middle(report.outcome.decay))])
 
 
 def _plot(report: BisectionReport) -> Iterator[Text]:
     """Yield the plot's lines, with those of the named commits emphasized."""
     named = {culprit.commit: _own_tone(culprit) for culprit in report.outcome.culprits}
-    for entry, line in zip(_cut(report.measured), plot_commits(report.measured), strict=True):
+    for entry, line in zip(_without_middle(report.measured), plot_commits(report.measured), strict=True):
         yield Toned(Safe(line), named[entry.commit]) if entry.commit in named else Safe(line)
 
 
 def plot_commits(commits_with_values: Sequence[MeasuredCommit], *, width: int = _PLOT_WIDTH) -> list[str]:
     """Draw a line per commit: a dot for its mean, its interval, and an axis at the good level. No foreign text."""
-    commits = _cut(commits_with_values)
+    commits = _without_middle(commits_with_values)
     ends = [0.0]
     for entry in commits:
         interval = entry.confidence_interval
@@ -312,5 +312,5 @@ def _short(name: str) -> Safe:
     return Safe(clean(name)[:SHORT_HASH])
 
 
-def _cut(entries: Iterable[_T]) -> list[_T]:
+def _without_middle(entries: Iterable[_T]) -> list[_T]:
     return list(islice(entries, TEXT_LIMITS.search_rows))

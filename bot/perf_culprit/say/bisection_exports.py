@@ -33,7 +33,7 @@ def bisection_svg(report: BisectionReport) -> str:
         change, subject = percent(entry.shown or 0.0, signed=entry.failed is None), report.subjects.get(entry.commit)
         words = f"{_short(entry.commit)}: {change}, {counts_of(entry)}"
         title = words if subject is None else f"{words}: {clean(subject)}"
-        parts += _linked([f"<title>{escape(title)}</title>", *shapes], entry.commit, report.repository_url)
+        parts += _with_link([f"<title>{escape(title)}</title>", *shapes], entry.commit, report.repository_url)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -55,7 +55,7 @@ def _mark(points: Points, commit: MeasuredCommit, *, is_named: bool) -> Iterator
         yield f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="{colour}">{_short(commit.commit)}</text>'
 
 
-def _linked(parts: list[str], commit: str, repository_url: str | None) -> list[str]:
+def _with_link(parts: list[str], commit: str, repository_url: str | None) -> list[str]:
     if repository_url is None:
         return ["<g>", *parts, "</g>"]
     return [f'<a href="{escape(repository_url)}/commit/{escape(commit)}" target="_blank">', *parts, "</a>"]
@@ -79,7 +79,7 @@ def bisection_log(report: BisectionReport) -> str:
             verdicts.setdefault(commit.commit, "skip")
         elif bad and commit.commit in commit_range.commits:
             verdicts.setdefault(commit.commit, "bad" if commit.commit in bad else "good")
-    return "\n".join(["git bisect start", *_lines(report, verdicts), *_found(report)]) + "\n"
+    return "\n".join(["git bisect start", *_lines(report, verdicts), *_mail_lines(report)]) + "\n"
 
 
 def _with_descendants(report: BisectionReport, culprit: str) -> set[str]:
@@ -96,7 +96,7 @@ def _lines(report: BisectionReport, verdicts: dict[str, str]) -> Iterator[str]:
         yield f"git bisect {verdict} {commit}"
 
 
-def _found(report: BisectionReport) -> Iterator[str]:
+def _mail_lines(report: BisectionReport) -> Iterator[str]:
     for culprit in report.outcome.culprits:
         yield f"# first bad commit: [{culprit.commit}] {_subject(report, culprit.commit)}"
 

@@ -152,13 +152,13 @@ def _of_changes(report: BisectionReport) -> str:
     outcome, count = report.outcome, count_of(len(report.outcome.suspects), "candidate")
     match outcome.kind:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
-            return _resolved(outcome)
+            return _resolution(outcome)
         case OutcomeKind.SUSPECT_SET:
             apart = f"{count} cannot be told apart: {_failing(report)}."
             unconfirmed = [UNCONFIRMED[note.code] for note in outcome.notes if note.code in UNCONFIRMED]
             return f"The likeliest commit is not confirmed: {unconfirmed[0]}." if unconfirmed else apart
         case OutcomeKind.NOT_REPRODUCED:
-            return _beside(report) or _denied(report)
+            return _beside(report) or _denial(report)
         case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:
             more = count_of(outcome.needed, "more execution")
             return f"The change is real; finding its commit takes about {more}, which is over the budget."
@@ -245,7 +245,7 @@ def _is_worse(report: BisectionReport, commit: str) -> bool:
     return report.settings.direction.worse_sign * (change or 0.0) > 0
 
 
-def _resolved(outcome: Outcome) -> str:
+def _resolution(outcome: Outcome) -> str:
     """State how much of the change may come from commits that were not named."""
     is_one = len(outcome.culprits) == 1
     if outcome.unresolved is None:
@@ -258,7 +258,7 @@ def _resolved(outcome: Outcome) -> str:
     return "It explains the change." if is_one else "Together they explain the change."
 
 
-def _denied(report: BisectionReport) -> str:
+def _denial(report: BisectionReport) -> str:
     interval = report.outcome.confidence_interval
     expected, change = report.settings.expected_change, report.outcome.relative_change
     if expected is not None and interval is not None and change is not None:

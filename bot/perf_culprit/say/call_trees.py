@@ -128,13 +128,13 @@ def _suspects(
         yield table(_SUSPECTS, suspects, row, title=title, shown=Shown.TABLE, most=most)
         reasons = [reason for suspect in suspects[:explained] if (reason := _why(comparison, suspect))]
         yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
-    if comparison.answer is not Answer.SLOWER and (rows := _moved(comparison)):
+    if comparison.answer is not Answer.SLOWER and (rows := _differing_methods(comparison)):
         title = Safe(unproven("Methods that moved most"))
         yield table(_MOVED, rows, _moved_row, title=title, shown=Shown.TABLE, most=min(most, TEXT_LIMITS.names))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Moved:
+class _MethodTime:
     """A method's time without callees on both sides; `share`: its difference as a share of the service's whole."""
 
     method: str
@@ -144,7 +144,7 @@ class _Moved:
     share: float
 
 
-def _moved(comparison: TreeComparison) -> list[_Moved]:
+def _differing_methods(comparison: TreeComparison) -> list[_MethodTime]:
     """Return the methods whose own time differs, without the suspects, the largest difference first."""
     suspect_methods = {suspect.method for suspect in shown_suspects(comparison)}
     rows = []
@@ -156,14 +156,14 @@ def _moved(comparison: TreeComparison) -> list[_Moved]:
             own = [0.0 if side is None else side.self_time for side in (node.baseline, node.target)]
             times[node.method] = before + own[0], after + own[1]
         rows += [
-            _Moved(method=method, unit=service.unit, before=before, after=after, share=(after - before) / whole)
+            _MethodTime(method=method, unit=service.unit, before=before, after=after, share=(after - before) / whole)
             for method, (before, after) in times.items()
             if before != after and whole > 0 and method not in suspect_methods
         ]
     return sorted(rows, key=lambda row: (-abs(row.share), row.method))
 
 
-def _moved_row(moved: _Moved) -> TableRow:
+def _moved_row(moved: _MethodTime) -> TableRow:
     first, second = (
         NodeAmount(elapsed=time, self_time=time) if time > 0 else None for time in (moved.before, moved.after)
     )
@@ -195,7 +195,7 @@ def _suspect_row(comparison: TreeComparison, repository_url: str | None, suspect
     return TableRow((Name(suspect.method), before, after, changed, counted_calls, touched))
 
 
-def _compared(comparison: TreeComparison) -> Iterator[DocumentPart]:
+def _size_of_comparison(comparison: TreeComparison) -> Iterator[DocumentPart]:
     for heading, names in (
         *_one_sided(comparison),
         ("Services added", comparison.added_services),
@@ -271,7 +271,7 @@ def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
         nodes += [*_suspects(comparison, most=top, explained=top), parts, paragraph(_path(suspects[0], comparison))]
     else:
         nodes += _suspects(comparison, most=top)
-    nodes += _compared(comparison)
+    nodes += _size_of_comparison(comparison)
     if _to_test(comparison):
         nodes.append(_impact(comparison, title="Services to test again"))
     return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="the JSON")
@@ -351,8 +351,8 @@ def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[F
         return
     suspects = shown_suspects(comparison)
     parts = [*_picture(comparison), *_suspects(comparison, most=SUSPECT_ROWS, repository_url=repository_url)]
-    summary = Safe(f"Why: the call tree, {_found(comparison, suspects)}")
-    yield Fold(summary=summary, parts=(*parts, *_compared(comparison)), opened=True)
+    summary = Safe(f"Why: the call tree, {_summary(comparison, suspects)}")
+    yield Fold(summary=summary, parts=(*parts, *_size_of_comparison(comparison)), opened=True)
     if to_test := _to_test(comparison):
         summary = Safe(f"Impact: {count_of(len(to_test), 'service')} to test again")
         yield Fold(summary=summary, parts=(_impact(comparison),), opened=True)
@@ -366,7 +366,7 @@ def _picture(comparison: TreeComparison) -> Iterator[Picture]:
         yield Picture(title=title, markdown=picture, html=partial(tree_and_flame, comparison, service))
 
 
-def _found(comparison: TreeComparison, suspects: Sequence[ComparedSuspect]) -> str:
+def _summary(comparison: TreeComparison, suspects: Sequence[ComparedSuspect]) -> str:
     if comparison.answer is Answer.SLOWER:
         return count_of(len(suspects), "suspect")
     if comparison.answer is Answer.NOT_SLOWER:
@@ -382,7 +382,9 @@ def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) ->
     """Yield the place, the path to it, the methods with their numbers, and the services to test again."""
     if diagnosis.counted:
         yield paragraph(Safe("The change by function, in instructions, compared with its parent:"))
-        yield _filled(_COUNTED, [_counted(function) for function in diagnosis.counted[:CULPRIT_ROWS]])
+        yield _without_empty_columns(
+            _COUNTED, [_changed_calls_row(function) for function in diagnosis.counted[:CULPRIT_ROWS]]
+        )
     if diagnosis.comparison is not None:
         yield from _slower(diagnosis.comparison, repository_url=repository_url)
     elif diagnosis.doubt is not None and not diagnosis.counted:
@@ -399,13 +401,13 @@ def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) ->
         yield paragraph(words("{} changed {}: {}{}.", commit, changed, join_texts(", ", places), rest))
 
 
-def _filled(names: Sequence[str], rows: Sequence[tuple[Text, ...]]) -> Table:
+def _without_empty_columns(names: Sequence[str], rows: Sequence[tuple[Text, ...]]) -> Table:
     """Return a table without the last columns if they are empty in all rows."""
     filled = max(place for row in rows for place, cell in enumerate(row, start=1) if cell)
     return grid(names[:filled], [row[:filled] for row in rows])
 
 
-def _counted(method: ComparedSuspect) -> tuple[Text, ...]:
+def _changed_calls_row(method: ComparedSuspect) -> tuple[Text, ...]:
     """Return a row that begins with our own number, because a name may look like a command to GitHub's runner."""
     before, after = amounts(method.baseline, method.target, method.unit, own=True)
     one_sided = ""
@@ -429,7 +431,7 @@ def _slower(comparison: TreeComparison, *, repository_url: str | None) -> Iterat
     yield from _suspects(comparison, most=CULPRIT_ROWS, repository_url=repository_url)
     if pictures := tuple(_picture(comparison)):
         yield Fold(summary=Safe("The call tree, compared with the parent's"), parts=pictures)
-    yield from _compared(comparison)
+    yield from _size_of_comparison(comparison)
     if _to_test(comparison):
         yield _impact(comparison, title="Services to test again")
 

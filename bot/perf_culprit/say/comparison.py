@@ -172,7 +172,7 @@ def _next_step(report: Report, sections: Sections, options: PageOptions) -> Text
     if step.subject is None:
         return words("{}{}", instruction, _weak(step.weakest, sections))
     which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
-    subject = words("{} {}.", _named(step.subject, sections), Safe(step.effect))
+    subject = words("{} {}.", _finding_name(step.subject, sections), Safe(step.effect))
     return words("{}{} {}", which, Strong(subject), instruction)
 
 
@@ -190,7 +190,7 @@ def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
     named = [
         words(
             "{} (≥\N{NO-BREAK SPACE}{})",
-            _named(finding, sections),
+            _finding_name(finding, sections),
             Safe(percent_at_least(finding.detectable_effect or 0.0)),
         )
         for finding in findings
@@ -198,7 +198,7 @@ def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
     return words(" Weakest: {}.", some(named, WARNED_NAMES))
 
 
-def _named(finding: Finding, sections: Sections) -> Text:
+def _finding_name(finding: Finding, sections: Sections) -> Text:
     return metric_name(finding.key, with_metric=sections.several_metrics)
 
 
@@ -258,7 +258,7 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
             words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(sentence))
         )
     if changed := sections.not_comparable:
-        names = [_named(one, sections) for one in changed]
+        names = [_finding_name(one, sections) for one in changed]
         yield _on_page(words("{} {}", Strong(Safe("Another benchmark now:")), some(names, WARNED_NAMES)))
 
 
@@ -307,7 +307,7 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
     if not bars:
         return
     ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.metric.unit)
-    yield words("• {}", _named(finding, sections))
+    yield words("• {}", _finding_name(finding, sections))
     # The samples are thinned out, so their number says nothing, but a share does.
     left_out = [1 - len(inside) / len(every) for every, inside in zip(whole, sides, strict=True)]
     for word, strip, low, high, out in zip(("before", "after "), bars, ends[::2], ends[1::2], left_out, strict=True):
@@ -318,7 +318,7 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
 
 def _prediction_summary(report: Report, prediction: Prediction) -> str:
     """Summarize the prediction, without foreign text."""
-    sections = _predicted(report, prediction)
+    sections = _prediction_sections(report, prediction)
     total = count_of(sections.total, "output")
     worse, better = len(sections.regressions), len(sections.improvements)
     if worse or better:
@@ -328,7 +328,7 @@ def _prediction_summary(report: Report, prediction: Prediction) -> str:
     return f"no change in {total}{power}"
 
 
-def _predicted(report: Report, prediction: Prediction) -> Sections:
+def _prediction_sections(report: Report, prediction: Prediction) -> Sections:
     """Return the prediction's findings as the sections of a report of their own."""
     return split(
         structs.replace(report, conclusion=prediction.conclusion, findings=prediction.findings, predictions=())
@@ -337,7 +337,7 @@ def _predicted(report: Report, prediction: Prediction) -> Sections:
 
 def _prediction_folds(report: Report) -> Iterator[Fold]:
     for each in report.predictions:
-        sections = _predicted(report, each)
+        sections = _prediction_sections(report, each)
         if sections.changed:
             title = words("{}, scenario {}: before and after are simulated", Name(each.model), Name(each.scenario))
             summary = Safe(f"Predicted by simulation: {_prediction_summary(report, each)}")
@@ -419,7 +419,9 @@ _CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseli
 def _judgement(report: Report, sections: Sections, options: PageOptions) -> Iterator[Fold]:
     summary, parts = ["How this was judged"], list[DocumentPart]()
     noted = [
-        words("{}: {}", _named(finding, sections), worded(note)) for finding in sections.all for note in finding.notes
+        words("{}: {}", _finding_name(finding, sections), worded(note))
+        for finding in sections.all
+        for note in finding.notes
     ]
     if notes := [worded(note) for note in _split_notes(report)[1]]:
         parts.append(Bullets(items=notes, total=len(notes), title=Safe("Notes")))

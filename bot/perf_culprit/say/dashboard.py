@@ -120,7 +120,7 @@ def _state_sentence(panel: Panel, changes: Sequence[ShownChange], regressions: i
         text = f"{got[0][0]:,} of {total} got {got[0][1]}"
         text += f" and {got[1][0]:,} {got[1][1]} {over}." if got[1:] else f" {over}."
     else:
-        unclear = sum(_unjudged(one) is not None for one in panel.series)
+        unclear = sum(_why_unjudged(one) is not None for one in panel.series)
         text = f"No change in {total} {over}."
         if unclear == len(panel.series):
             text = f"{total[0].upper()}{total[1:]}: too few runs to find changes."
@@ -167,7 +167,7 @@ def _series(
         _trend(newest),
         [_change(each, series.metric, factor, numbers) for each in changes],
         int(is_judged),
-        _unjudged(series),
+        _why_unjudged(series),
         [
             [plain(name, limit=TEXT_LIMITS.unit_characters), _short(bound, factor)]
             for name, bound in series.category_limits
@@ -175,7 +175,7 @@ def _series(
     ]
 
 
-def _unjudged(series: PanelSeries) -> str | None:
+def _why_unjudged(series: PanelSeries) -> str | None:
     if not series.statistic:
         return sentence(because(Untested.DIFFERENT_STATISTICS))
     return lacking_words(series.judged, series.values_lacking) if series.values_lacking else None

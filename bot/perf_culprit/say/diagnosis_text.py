@@ -113,7 +113,7 @@ def _reading_nodes(diagnosis: Diagnosis, top: int, *, most_trees: int = TEXT_LIM
     yield from (_tree(tree, unit, top) for tree in trees[:most_trees])
     if len(trees) > most_trees:
         yield paragraph(Safe(f"and {count_of(len(trees) - most_trees, 'more call tree')}: see the JSON"))
-    if unused := [*_unused(reading)]:
+    if unused := [*_unused_lines(reading)]:
         yield Bullets(items=unused, total=len(unused), title=Safe("Not used"))
 
 
@@ -271,7 +271,7 @@ def _tree(tree: CallTree, unit: str, top: int) -> Table:
     return replace(made, total=len(tree.nodes), shown=Shown.TABLE)
 
 
-def _unused(reading: LogReading) -> Iterator[Text]:
+def _unused_lines(reading: LogReading) -> Iterator[Text]:
     for fault, count in reading.unused.items():
         yield Safe(f"{count_of(count, 'line')}: {_FAULT_SENTENCES[fault]}")
     for example in reading.examples:

@@ -102,7 +102,7 @@ def words(template: str, *values: Text | int) -> tuple[Span, ...]:
         raise ValueError(f"{len(values)} texts for the places of {template!r}")
     result: list[Span] = [parts[0]] if parts[0] else []
     for value, after in zip(values, parts[1:], strict=True):
-        result += [Safe(f"{value:,}")] if isinstance(value, int) else _checked(value)
+        result += [Safe(f"{value:,}")] if isinstance(value, int) else _check(value)
         result += [after] if after else []
     return tuple(result)
 
@@ -111,7 +111,7 @@ def join_texts(separator: str, texts: Iterable[Text]) -> tuple[Span, ...]:
     result: list[Span] = []
     for text in texts:
         result += [Safe(separator)] if result and separator else []
-        result += _checked(text)
+        result += _check(text)
     return tuple(result)
 
 
@@ -121,7 +121,7 @@ def some(texts: Sequence[Text], most: int) -> tuple[Span, ...]:
     return words("{} and {} more", join_texts(", ", texts[:most]), more) if more > 0 else join_texts(", ", texts)
 
 
-def _checked(text: Text) -> tuple[Span, ...]:
+def _check(text: Text) -> tuple[Span, ...]:
     if any(isinstance(span, str) and not isinstance(span, Safe) for span in as_spans(text)):
         raise TypeError(f"foreign text must be a span: {text!r}")
     return as_spans(text)

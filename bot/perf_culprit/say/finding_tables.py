@@ -107,9 +107,11 @@ def accepted_document(entries: Sequence[Acceptance]) -> Document:
         gain_text = gain_words(entry)
         gained = [
             *([Prose(gain_text, TEXT_LIMITS.sentence_characters)] if gain_text else []),
-            *_traded(entry, is_better=True),
+            *_trade_texts(entry, is_better=True),
         ]
-        cost, gain = (join_texts(", ", side) if side else NOTHING for side in (_traded(entry, is_better=False), gained))
+        cost, gain = (
+            join_texts(", ", side) if side else NOTHING for side in (_trade_texts(entry, is_better=False), gained)
+        )
         why = _GAIN.sub("", entry.reason).strip() or entry.reason
         return TableRow((name, cost, gain, accepted_by(structs.replace(entry, reason=why), repository_url=None)))
 
@@ -118,7 +120,7 @@ def accepted_document(entries: Sequence[Acceptance]) -> Document:
     return Document(nodes=(table(_TRADE, entries, row, shown=Shown.TABLE),))
 
 
-def _traded(entry: Acceptance, *, is_better: bool) -> list[Text]:
+def _trade_texts(entry: Acceptance, *, is_better: bool) -> list[Text]:
     return [
         words("{} {}", _traded_name(one, entry), _sides(one))
         for one in entry.changes or ()
@@ -429,7 +431,7 @@ def findings_table(
     return table((*_NAMED, *(column for column, _ in more)), findings, row, title=title, shown=shown)
 
 
-def _accepted(finding: Finding) -> Text:
+def _acceptance_text(finding: Finding) -> Text:
     return NOTHING if finding.accepted is None else accepted_by(finding.accepted, repository_url=None)
 
 
@@ -440,7 +442,7 @@ def _visible_from(finding: Finding) -> Text:
 
 
 CERTAIN: Final[Further] = (Column(name="certainty"), _figures)
-ACCEPTED: Final[Further] = (Column(name="accepted", role=ColumnRole.WORDS), _accepted)
+ACCEPTED: Final[Further] = (Column(name="accepted", role=ColumnRole.WORDS), _acceptance_text)
 SEEN: Final[Further] = (Column(name=WOULD_SUSPECT, right=True), _visible_from)
 
 

@@ -153,11 +153,11 @@ def _of_conclusion(report: Report, sections: Sections) -> Headline:
     match report.conclusion:
         case Conclusion.REGRESSION:
             loud = report.failed or any(finding.severity is Severity.MAJOR for finding in sections.regressions)
-            return Headline("🔴" if loud else "🟠", _changed(sections), Tone.WORSE)
+            return Headline("🔴" if loud else "🟠", _change_text(sections), Tone.WORSE)
         case Conclusion.IMPROVEMENT:
-            return Headline("🔵", _changed(sections), Tone.BETTER)
+            return Headline("🔵", _change_text(sections), Tone.BETTER)
         case Conclusion.SUSPECTED:
-            return Headline("🟠", _suspected(report, sections), Tone.UNSURE)
+            return Headline("🟠", _suspicion(report, sections), Tone.UNSURE)
         case Conclusion.NO_CHANGE:
             return Headline("🟢", no_change(sections), Tone.FINE)
         case Conclusion.INCONCLUSIVE:
@@ -191,7 +191,7 @@ def effect(finding: Finding) -> str:
         return "got better" if finding.verdict is Verdict.IMPROVEMENT else "got worse"
     if finding.rules is not None and abs(change) < finding.minimum_effect:
         return f"breaks its rules in {percent(finding.excess.time_in_violation)} of the time"
-    return _moved(change, finding.metric)
+    return _movement(change, finding.metric)
 
 
 def suspected_effect(finding: Finding) -> str:
@@ -205,7 +205,7 @@ def suspected_effect(finding: Finding) -> str:
     return looks(1, f"{percent(abs(change))} {worse}")
 
 
-def _moved(change: float, metric: Metric) -> str:
+def _movement(change: float, metric: Metric) -> str:
     share_text = percent(abs(change))
     if (words := _words(metric)) is None:
         manifold = _manifold(change)
@@ -263,7 +263,7 @@ def is_better(finding: Finding) -> bool:
     return finding.verdict is Verdict.IMPROVEMENT or (finding.verdict is Verdict.SUSPECTED and not finding.looks_worse)
 
 
-def _changed(sections: Sections) -> str:
+def _change_text(sections: Sections) -> str:
     """Return text like "2 of 148 benchmarks got slower, 1 left its category, 3 got faster". The loudest comes first."""
     out_of_category = tuple(one for one in sections.regressions if one.reason.code is VerdictReason.LEFT_CATEGORY)
     worse = tuple(one for one in sections.regressions if one not in out_of_category)
@@ -271,13 +271,13 @@ def _changed(sections: Sections) -> str:
     parts = [(count, of, f"got {what}") for count, of, what in _parts(worse, sections, better=False)]
     parts += [(len(out_of_category), share(len(out_of_category), sections), category)] if out_of_category else []
     parts += [(count, of, f"got {what}") for count, of, what in _parts(sections.improvements, sections, better=True)]
-    text = _joined(parts)
+    text = _join(parts)
     if looking := sections.looking_worse:
         text += f"; {unproven(_looking(looking, sections, of_all=False))}"
     return "; ".join([text[:1].upper() + text[1:], *_differ(sections), *_noisy(sections), *_untestable(sections)])
 
 
-def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> str:
+def _join(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> str:
     """Join the parts by commas, without repeated words: "faster" after "got slower"."""
     texts: list[str] = []
     before = ""
@@ -291,10 +291,10 @@ def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> st
 def _looking(findings: tuple[Finding, ...], sections: Sections, *, of_all: bool = True) -> str:
     """Return text like "1 of 20 benchmarks looks slower"."""
     parts = _parts(findings, sections, better=False)
-    return _joined([(count, of, looks(count, what)) for count, of, what in parts], of_all=of_all)
+    return _join([(count, of, looks(count, what)) for count, of, what in parts], of_all=of_all)
 
 
-def _suspected(report: Report, sections: Sections) -> str:
+def _suspicion(report: Report, sections: Sections) -> str:
     """Return text like "1 of 20 benchmarks looks slower, not proven"."""
     if worse := sections.looking_worse:
         subject = _looking(worse, sections)

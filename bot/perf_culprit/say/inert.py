@@ -94,7 +94,7 @@ def plain(text: str, *, limit: int = TEXT_LIMITS.name_characters) -> str:
 
 def plain_lines(text: str) -> str:
     """Make several lines inert, where `::` at a line's start is a command too. Indentation stays."""
-    return terminal_lines("\n".join(map(_cut, text.split("\n"))), colour=False)
+    return terminal_lines("\n".join(map(_cut_line, text.split("\n"))), colour=False)
 
 
 def terminal_lines(text: str, *, colour: bool) -> str:
@@ -165,7 +165,7 @@ def marker(comment: str) -> Safe:
     return Safe(comment)
 
 
-def _cut(line: str) -> str:
+def _cut_line(line: str) -> str:
     line = line.rstrip()
     return line if len(line) <= TEXT_LIMITS.line_characters else clean(line, limit=TEXT_LIMITS.line_characters)
 

@@ -188,7 +188,7 @@ def _commits(commits: SuspectRange, options: IssueOptions) -> Iterator[DocumentN
 
 def _commands(name: str, commits: SuspectRange) -> DocumentNode:
     """Return commands to paste, in a fence against Markdown in names. A name that no command can hold is omitted."""
-    quoted = _quoted(name)
+    quoted = _quote(name)
     lines = []
     if commits.good is not None:
         benchmark = f" benchmark={quoted}" if quoted else ""
@@ -202,10 +202,10 @@ def _commands(name: str, commits: SuspectRange) -> DocumentNode:
 def accept_lines(names: Sequence[str], *, head: str | None = None) -> list[Safe]:
     """Return lines for a fence, without names that a command cannot hold. `head`: that of a pull request."""
     of = f"{head} " if head else ""
-    return [Safe(f"/perf-accept {of}{quoted} REASON") for name in names if (quoted := _quoted(name))]
+    return [Safe(f"/perf-accept {of}{quoted} REASON") for name in names if (quoted := _quote(name))]
 
 
-def _quoted(name: str) -> str | None:
+def _quote(name: str) -> str | None:
     return f'"{name}"' if name.isprintable() and not set(name) & set('"\\`') else None
 
 

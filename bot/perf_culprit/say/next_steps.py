@@ -51,14 +51,14 @@ class NextStep:
 def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> NextStep:
     if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
         is_worse = report.conclusion is Conclusion.REGRESSION
-        advice = _regression_advice(report, has_check=has_check) if is_worse else _done(report)
+        advice = _regression_advice(report, has_check=has_check) if is_worse else _done_text(report)
         subject = next(iter(sections.changed), None)
         place = "Look there first." if is_worse and report.blames_target else ""
         return NextStep(subject=subject, effect=effect(subject) if subject else "", place=place, advice=advice)
     is_over, is_suspected = exceeded_budgets(report), report.conclusion is Conclusion.SUSPECTED
     if is_over or (report.lost and not is_suspected):
         budget = f"Get below the budget, or change it in the configuration. {_FAILS}"
-        return NextStep(advice=budget if is_over else _done(report))
+        return NextStep(advice=budget if is_over else _done_text(report))
     if is_suspected:
         return _to_decide(report, sections)
     is_copy = _is_copy(report)
@@ -171,7 +171,7 @@ def _nothing_else(sections: Sections) -> str:
     return f"{'; '.join(part for part in parts if part)}. " if parts else ""
 
 
-def _done(report: Report) -> str:
+def _done_text(report: Report) -> str:
     if any(note.code is Remark.PART_MISSING for note in report.notes):
         return "Measure the missing part again."
     fails = f" {_FAILS}" if report.failed else ""
@@ -186,7 +186,7 @@ def unchanged_advice(report: Report, sections: Sections) -> str:
     if advice := rounds_advice(sections):
         return advice
     if not sections.not_seen:
-        return _done(report)
+        return _done_text(report)
     if not detectable_clause(sections):
         return "How small a change would have been seen is not known for these numbers."
     paired = report.baseline_source is BaselineSource.PAIRED

@@ -35,7 +35,7 @@ def worded(reason: Reason) -> Text:
     parts: list[Text] = []
     # Every second part is one in brackets.
     for position, part in enumerate(_BRACKETS.split(SENTENCES[reason.code])):
-        filled = _filled(part, reason.arguments)
+        filled = _fill(part, reason.arguments)
         if filled is None and position % 2 == 0:
             # A file may hold a code without its arguments; our own reports never do.
             return Safe(reason.code.value.replace("_", " "))
@@ -43,25 +43,25 @@ def worded(reason: Reason) -> Text:
     return join_texts("", parts)
 
 
-def _filled(part: str, arguments: Mapping[str, Argument]) -> Text | None:
+def _fill(part: str, arguments: Mapping[str, Argument]) -> Text | None:
     """Fill in the arguments. None if one is missing or of a different kind than the sentence needs."""
     parts: list[Text] = []
     for words, name, how, _ in Formatter().parse(part):
         parts.append(Safe(words))
         if name is None:
             continue
-        text = _shown(arguments[name], how or "") if name in arguments else None
+        text = _argument_text(arguments[name], how or "") if name in arguments else None
         if text is None:
             return None
         parts.append(text)
     return join_texts("", parts)
 
 
-def _shown(value: Argument, how: str) -> Text | None:
+def _argument_text(value: Argument, how: str) -> Text | None:
     if isinstance(value, str):
         return Prose(value) if how == "prose" else Name(value) if not how else None
     if isinstance(value, tuple) and how == "→":
-        return _shown(tuple(map(change_words, value[::3], value[1::3], value[2::3])), "")
+        return _argument_text(tuple(map(change_words, value[::3], value[1::3], value[2::3])), "")
     if isinstance(value, tuple):
         if how not in {"", "and"} or not value:
             return None

@@ -123,7 +123,7 @@ def _list(table: Table, more_at: str) -> str:
     listed = list(table.first(table.total))
     names_by_words: dict[str, list[str]] = {}
     for row in listed:
-        names_by_words.setdefault(_words(table.columns, row), []).append(_measured(table.columns, row))
+        names_by_words.setdefault(_words(table.columns, row), []).append(_name_with_figures(table.columns, row))
     if len(names_by_words) == len(listed):
         return _bullets(
             [f"{name}: {words}" if words else name for words, (name,) in names_by_words.items()], table.total, more_at
@@ -138,7 +138,7 @@ def _words(columns: Sequence[Column], row: TableRow) -> str:
     return ", ".join(_of(ColumnRole.WORDS, columns, row))
 
 
-def _measured(columns: Sequence[Column], row: TableRow) -> str:
+def _name_with_figures(columns: Sequence[Column], row: TableRow) -> str:
     """Return the name with its figures, or alone if a side is missing."""
     sides, figures = _of(ColumnRole.SIDE, columns, row), _of(ColumnRole.FIGURE, columns, row)
     figures_of_row = (

@@ -89,11 +89,11 @@ def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> l
         *map(terminal, before_and_after(finding)),
         *change_text(finding),
         certainty_text(finding) if changed else plain(sentence(finding.reason), limit=TEXT_LIMITS.sentence_characters),
-        _drawn(finding, steps),
+        _chart_data(finding, steps),
     ]
 
 
-def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | None:
+def _chart_data(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | None:
     sides = (finding.chart.baseline_samples, finding.chart.target_samples)
     rules = finding.rules
     if not (any(sides) or finding.series or rules):

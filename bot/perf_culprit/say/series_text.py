@@ -123,10 +123,10 @@ def changes_text(table: SeriesTable, all_changes: Sequence[SeriesChanges]) -> st
     label = None if table.label_name is None else plain(table.label_name, limit=TEXT_LIMITS.tag_characters)
     nodes = [node for entry in told_first for node in _series_nodes(entry, label, alone=len(all_changes) == 1)]
     notes = [*map(worded, table.notes)]
-    return _shown([*nodes, *([Bullets(items=notes, total=len(notes), title=Safe("Notes"))] if notes else [])])
+    return _terminal_text([*nodes, *([Bullets(items=notes, total=len(notes), title=Safe("Notes"))] if notes else [])])
 
 
-def _shown(nodes: Sequence[DocumentNode]) -> str:
+def _terminal_text(nodes: Sequence[DocumentNode]) -> str:
     return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="--json")
 
 
@@ -223,7 +223,7 @@ SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u2
 
 
 def releases_text(matrix: DeviationMatrix) -> str:
-    return _shown([*_releases(matrix)])
+    return _terminal_text([*_releases(matrix)])
 
 
 def releases_page(matrix: DeviationMatrix) -> str:
@@ -277,13 +277,13 @@ def _frame(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
     lines = [f"<tr><td></td>{''.join(heads)}</tr>"]
     for row in rows:
         name = html(Prose(_name(row), TEXT_LIMITS.release_name_characters))
-        lines.append(f'<tr><th scope="row">{name}</th>{"".join(_shaded(row, matrix.versions))}</tr>')
+        lines.append(f'<tr><th scope="row">{name}</th>{"".join(_shaded_cells(row, matrix.versions))}</tr>')
     kind = "matrix matrix-narrow" if len(matrix.versions) > TEXT_LIMITS.wide_versions else "matrix"
     frame = '<div class="matrix-frame" tabindex="0" role="region" aria-label="Deviation matrix">'
     return Safe("\n".join([frame, f'<table class="{kind}">', *lines, "</table></div>"]))
 
 
-def _shaded(row: Metric, versions: Sequence[str]) -> Iterator[str]:
+def _shaded_cells(row: Metric, versions: Sequence[str]) -> Iterator[str]:
     shades = {cell.version: f' class="{SHADES[cell.verdict]} {_size(cell)}"' for cell in row.cells if _moved(cell)}
     for version, symbol in zip(versions, _symbols(row, versions), strict=True):
         content, _, change = symbol.partition(" ")

@@ -54,7 +54,7 @@ def _document(report: SimulationReport) -> Document:
         else [node for configuration in report.configurations for node in _single(configuration)]
     )
     if report.saturation:
-        nodes.append(paragraph(_saturated(report.saturation)))
+        nodes.append(paragraph(_saturation_text(report.saturation)))
     if report.demands:
         nodes.append(_demands(report.demands))
     return Document(nodes=tuple(nodes), more_at=Safe("the JSON"))
@@ -63,21 +63,21 @@ def _document(report: SimulationReport) -> Document:
 def _single(configuration: Configuration) -> Iterator[DocumentNode]:
     simulated = configuration.simulation
     yield Heading(text=_title(simulated), tone=Tone.PLAIN)
-    yield grid(("layer", "of", "output", "mean", "95% interval"), [*map(_estimated, simulated.estimates)])
+    yield grid(("layer", "of", "output", "mean", "95% interval"), [*map(_estimate_cells, simulated.estimates)])
     if configuration.scores:
         scores = (f"{significant(score)} up to the {layer} layer" for layer, score in configuration.scores.items())
         yield paragraph(Safe(f"Configuration score: {', '.join(scores)}"))
     for load in simulated.overloaded:
         why = Safe("Its queue grows as long as this lasts; the means depend on the duration.")
-        yield paragraph(words("Unstable: {}. {}", _loaded(load), why))
+        yield paragraph(words("Unstable: {}. {}", _load_text(load), why))
     if not simulated.is_precise and not simulated.overloaded:
         advice = "raise its replications or its duration"
         yield paragraph(Safe(f"The outputs are less precise than the scenario asks: {advice}."))
     if simulated.bottleneck is not None and not simulated.overloaded:
-        yield paragraph(words("Bottleneck: {}.", _loaded(simulated.bottleneck)))
+        yield paragraph(words("Bottleneck: {}.", _load_text(simulated.bottleneck)))
 
 
-def _estimated(estimate: Estimate) -> tuple[Text, ...]:
+def _estimate_cells(estimate: Estimate) -> tuple[Text, ...]:
     output, width = estimate.output, estimate.half_width
     interval = "" if width is None or not estimate.mean else f"± {percent(width / estimate.mean)}"
     (mean,) = quantities((estimate.mean,), output.metric.unit)
@@ -90,12 +90,12 @@ def _title(simulated: Simulation) -> Text:
     return words("{}, scenario {}: {}", Name(simulated.design), Name(simulated.scenario), took)
 
 
-def _loaded(load: OfferedLoad) -> Text:
+def _load_text(load: OfferedLoad) -> Text:
     share = Safe(percent(load.share))
     return words("{} of {}, asked for {} of its capacity", Name(load.resource), Name(load.component), share)
 
 
-def _saturated(saturation: Saturation) -> Text:
+def _saturation_text(saturation: Saturation) -> Text:
     low, high = (significant(saturation.rate * factor) for factor in (saturation.stable, saturation.saturated))
     full: Text = Safe("")
     if (load := saturation.bottleneck) is not None:
@@ -118,7 +118,7 @@ def _sweep(report: SimulationReport) -> Iterator[DocumentNode]:
         caption = Safe("Dots are simulated, rings are known from elsewhere (the model's references)")
         charts = partial(_charts, report, axis)
         yield Picture(markdown=Safe(""), html=charts, title=caption if report.references else None)
-    layers = _scored(report)
+    layers = _scored_layers(report)
     yield _ranking(report, layers)
     if layers and len(report.swept) > 1:
         yield _best(report, layers)
@@ -127,14 +127,14 @@ def _sweep(report: SimulationReport) -> Iterator[DocumentNode]:
             settings = join_texts(
                 ", ", (words("{} {}", Name(name), _value(configuration, name)) for name in report.swept)
             )
-            yield paragraph(words("Unstable at {}: {}.", settings, _loaded(configuration.simulation.overloaded[0])))
+            yield paragraph(words("Unstable at {}: {}.", settings, _load_text(configuration.simulation.overloaded[0])))
 
 
 def _value(configuration: Configuration, name: str) -> Name:
     return Name(configuration.simulation.parameters[name])
 
 
-def _scored(report: SimulationReport) -> Sequence[Layer]:
+def _scored_layers(report: SimulationReport) -> Sequence[Layer]:
     return [layer for layer in Layer if any(layer in configuration.scores for configuration in report.configurations)]
 
 
@@ -144,7 +144,7 @@ def _ranking(report: SimulationReport, layers: Sequence[Layer]) -> Table:
         report.configurations,
         key=lambda configuration: list(configuration.scores.values())[-1] if configuration.scores else 0.0,
     )
-    outputs = _compared(report)
+    outputs = _outputs_to_compare(report)
 
     def row(configuration: Configuration) -> tuple[Text, ...]:
         means = (_mean(configuration, output) for output in outputs)
@@ -158,7 +158,7 @@ def _ranking(report: SimulationReport, layers: Sequence[Layer]) -> Table:
     return grid(heads, [*map(row, ranked)])
 
 
-def _compared(report: SimulationReport) -> list[Output]:
+def _outputs_to_compare(report: SimulationReport) -> list[Output]:
     """Return the scored outputs, or without scores all outputs that differ."""
     scored = {key for configuration in report.configurations for key in configuration.scored}
     outputs = dict.fromkeys(
@@ -189,7 +189,7 @@ def winners(report: SimulationReport) -> list[tuple[str, Layer, Configuration]]:
     return [
         (value, layer, min(group, key=lambda configuration: configuration.scores[layer]))
         for value, group in groups.items()
-        for layer in _scored(report)
+        for layer in _scored_layers(report)
         if all(layer in configuration.scores for configuration in group)
     ]
 
@@ -206,7 +206,7 @@ def _best(report: SimulationReport, layers: Sequence[Layer]) -> Table:
 
 
 def _charts(report: SimulationReport, axis: str) -> Safe:
-    charts = (_chart(report, output, axis) for output in _compared(report))
+    charts = (_chart(report, output, axis) for output in _outputs_to_compare(report))
     return Safe("\n".join(['<div class="charts">', *charts, "</div>"]))
 
 
@@ -236,10 +236,10 @@ def _number(setting: str) -> tuple[float, str]:
 
 def _demands(demands: Sequence[Demanded]) -> Table:
     head = ("component", "resource", "request", "measured demand", "model's", "variance explained")
-    return grid(head, [*map(_demanded, demands)], Safe("Demands, in units held for a second"))
+    return grid(head, [*map(_demand_cells, demands)], Safe("Demands, in units held for a second"))
 
 
-def _demanded(each: Demanded) -> tuple[Text, ...]:
+def _demand_cells(each: Demanded) -> tuple[Text, ...]:
     width = "" if each.half_width is None else f" ± {significant(each.half_width)}"
     numbers = (f"{significant(each.demand)}{width}", significant(each.modelled), percent(each.explained))
     return Name(each.component), Name(each.resource), Name(each.request), *map(Safe, numbers)

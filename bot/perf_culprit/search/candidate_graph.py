@@ -104,7 +104,7 @@ def cut_range(
         commits=commits,
         parents=parents,
         reverts=_reverts(commits, messages or {}),
-        unchanged=_unchanged(graph, members, first_parent, build_inputs or {}),
+        unchanged=_unchanged_candidates(graph, members, first_parent, build_inputs or {}),
         merge_bases=merge_bases,
         outside=_outside(graph, members, ends=(good, *merge_bases)),
         first_parent=first_parent,
@@ -165,7 +165,7 @@ def reverted_commits(message: str) -> Iterable[str]:
             yield name
 
 
-def _unchanged(
+def _unchanged_candidates(
     graph: CommitGraph, members: Integers, first_parent: bool, build_inputs: Mapping[str, str]
 ) -> tuple[int, ...]:
     """Candidates whose only parent (in the range or just before it) has the same known build inputs."""

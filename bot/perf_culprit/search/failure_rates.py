@@ -76,13 +76,13 @@ def _likelihood(failed: npt.ArrayLike, runs: npt.ArrayLike) -> Floats:
     return np.asarray(failed * LOG_RATES[0] + (runs - failed) * LOG_RATES[1])
 
 
-def _scaled(log: Floats) -> tuple[Floats, Floats]:
+def _scale(log: Floats) -> tuple[Floats, Floats]:
     top = log.max(axis=-1, keepdims=True)
     return np.exp(log - top), top[..., 0]
 
 
 def _rises(failed: tuple[Counts, Counts], runs: tuple[Counts, Counts]) -> _Rise:
-    (low, low_top), (high, high_top) = (_scaled(_likelihood(*one)) for one in zip(failed, runs, strict=True))
+    (low, low_top), (high, high_top) = (_scale(_likelihood(*one)) for one in zip(failed, runs, strict=True))
     above = high.sum(axis=-1, keepdims=True) - np.cumsum(high, axis=-1)
     below = np.cumsum(low, axis=-1) - low
     total = np.maximum((low * above).sum(axis=-1), 1e-300)
@@ -95,7 +95,7 @@ def _rises(failed: tuple[Counts, Counts], runs: tuple[Counts, Counts]) -> _Rise:
 
 def _constant(failed: int, runs: int) -> tuple[float, float]:
     """Return the log evidence for one rate, and that rate."""
-    likely, top = _scaled(_likelihood(failed, runs))
+    likely, top = _scale(_likelihood(failed, runs))
     return float(np.log(likely.mean()) + top), float((likely * RATES).sum() / likely.sum())
 
 
@@ -108,7 +108,7 @@ def log_odds_of_rise(before: tuple[int, int], since: tuple[int, int]) -> float:
 
 def largest_missed(before: tuple[int, int], since: tuple[int, int]) -> float:
     """Return the rise of the rate that is exceeded with a chance of 5%, given both counts."""
-    low, high = (_scaled(_likelihood(*side))[0] for side in (before, since))
+    low, high = (_scale(_likelihood(*side))[0] for side in (before, since))
     weight = np.outer(low / low.sum(), high / high.sum()).ravel()
     rise = (RATES[None, :] - RATES[:, None]).ravel()
     order = np.argsort(rise)
@@ -118,7 +118,7 @@ def largest_missed(before: tuple[int, int], since: tuple[int, int]) -> float:
 
 @cache
 def interval_of(failed: int, runs: int) -> Interval:
-    likely = np.cumsum(_scaled(_likelihood(failed, runs))[0])
+    likely = np.cumsum(_scale(_likelihood(failed, runs))[0])
     low, high = np.interp([(1 - LEVEL) / 2, (1 + LEVEL) / 2], likely / likely[-1], RATES).tolist()
     return Interval(low=low, high=high, level=LEVEL)
 
@@ -280,7 +280,7 @@ def _conclude(standing: SearchView, kind: OutcomeKind) -> SearchState:
     return replace(standing.state, phase=Phase.DONE, outcome=_outcome(standing, kind))
 
 
-def _counted(standing: SearchView, before: tuple[int, int], since: tuple[int, int]) -> Rates:
+def _rates(standing: SearchView, before: tuple[int, int], since: tuple[int, int]) -> Rates:
     """Return the rates of failures, also if the search counted what passed."""
     (failed, runs), (failed_since, runs_since) = before, since
     if _falls(standing):
@@ -295,7 +295,7 @@ def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
     good, bad = _ends(standing)
     if kind is OutcomeKind.UNMEASURABLE or not (good[1] and bad[1]):
         return outcome
-    outcome = replace(outcome, rates=_counted(standing, good, bad))
+    outcome = replace(outcome, rates=_rates(standing, good, bad))
     if kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}:
         outcome = replace(outcome, visible_effect=largest_missed(good, bad))
         way = Sought.WORSE if _falls(standing) else Sought.BETTER
@@ -310,7 +310,7 @@ def _culprit(standing: SearchView) -> Culprit:
     view, at = _view(standing), _suspect(standing)
     changed = standing.reach.row(at)
     sides = [(int(view.failed[one].sum()), int(view.runs[one].sum())) for one in (~changed, changed)]
-    rates = _counted(standing, *sides)
+    rates = _rates(standing, *sides)
     low, high = interval_of(rates.failed_before, rates.before), interval_of(rates.failed_since, rates.since)
     change = rates.failed_since / rates.since - rates.failed_before / max(rates.before, 1)
     return Culprit(
@@ -362,6 +362,6 @@ def progress(standing: SearchView) -> Progress:
         entropy_bits=bits,
         expected_executions=min(expected, max(standing.left, 0)) if good[1] and bad[1] else None,
         suspects=tuple(Suspect(commit=standing.name(at + 1), posterior=float(view.mass[at])) for at in likely),
-        rates=_counted(standing, good, bad) if good[1] and bad[1] else None,
+        rates=_rates(standing, good, bad) if good[1] and bad[1] else None,
         failing=len(standing.skipped),
     )

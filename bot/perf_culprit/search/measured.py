@@ -36,7 +36,7 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
         for commit in dict.fromkeys((*result.values, *result.failures)):
             rounds[commit].append(result)
     good, anywhere = state.commit_range.good, _good_anywhere(state)
-    measured = []
+    commits = []
     for commit in dict.fromkeys((good, *state.commit_range.merge_bases, *state.commit_range.commits)):
         values = [result.values[commit] for result in rounds[commit] if commit in result.values]
         failures = [result.failures[commit] for result in rounds[commit] if commit in result.failures]
@@ -48,12 +48,12 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
             failures=tuple(dict.fromkeys(failure.message or failure.kind.value for failure in failures)),
         )
         if state.settings.of_failures:
-            measured.append(_with_rate(plain, list(chain.from_iterable(values))))
+            commits.append(_with_rate(plain, list(chain.from_iterable(values))))
         else:
             references = ((result.values.get(commit), result.values.get(good, anywhere)) for result in rounds[commit])
             ratios = [_mean_log(own) - _mean_log(reference) for own, reference in references if own and reference]
-            measured.append(_with_change(plain, ratios, is_good=commit == good))
-    return tuple(measured)
+            commits.append(_with_change(plain, ratios, is_good=commit == good))
+    return tuple(commits)
 
 
 def _with_rate(commit: MeasuredCommit, values: Sequence[float]) -> MeasuredCommit:

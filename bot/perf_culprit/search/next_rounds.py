@@ -73,7 +73,7 @@ class Picker:
         self._error = float(np.clip(ndtr(-standing.model.d_prime / 2), 1e-3, 0.45))
         self._masses = [mass / mass.sum() for mass in masses if mass.sum() > 0]
         slow = [standing.reach.slow_mass(mass) for mass in self._masses]
-        self.commits = _thinned(standing, slow)
+        self.commits = _thin(standing, slow)
         self._active = [np.flatnonzero(mass > ACTIVE) for mass in self._masses]
         self._columns = [
             np.stack([standing.reach.column(int(commit))[active] for commit in self.commits]).astype(np.float64)
@@ -112,7 +112,7 @@ class Picker:
         return (int(self.commits[best]), float(gains[best])) if gains[best] > 1e-7 else None
 
 
-def _thinned(standing: SearchView, slow: Sequence[Floats]) -> Integers:
+def _thin(standing: SearchView, slow: Sequence[Floats]) -> Integers:
     """Select measurable commits between the ends, `MOST_COMPARED_COMMITS` at most, even in p, most useful first."""
     usable = standing.usable.copy()
     usable[[0, -1]] = False

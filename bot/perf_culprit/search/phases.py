@@ -103,7 +103,7 @@ def _reproduce(standing: SearchView) -> SearchState:  # noqa: PLR0911 - a rule o
     if excludes_expected(standing) or (tells and (_is_negligible(standing) or _is_opposite(standing))):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     is_early = not is_first_analysis and not standing.model.is_quiet
-    weighed, log_bf = _weighed(standing)
+    weighed, log_bf = _weigh(standing)
     if is_early:
         return _enter(weighed, Phase.SEARCH) if begins_early(weighed, log_bf) else state
     if log_bf > ODDS_20:
@@ -172,7 +172,7 @@ def _is_in_vain(standing: SearchView, per_end: int) -> bool:
     return bool(denied + proven * is_affordable < HARDLY)
 
 
-def _weighed(standing: SearchView) -> tuple[SearchView, float]:
+def _weigh(standing: SearchView) -> tuple[SearchView, float]:
     """Choose the likelier of the directions searched, and return the log BF of a change in any of them.
 
     The search has a fixed direction from here on.
@@ -295,7 +295,7 @@ def convincing(standing: SearchView) -> float:
 
 def _residual(standing: SearchView) -> SearchState:
     state = standing.state
-    if (reopened := _reopened(standing)) is not None:
+    if (reopened := _reopen(standing)) is not None:
         return reopened
     if further_steps.is_sought(standing):
         return replace(state, phase=Phase.SEARCH)
@@ -309,7 +309,7 @@ def _residual(standing: SearchView) -> SearchState:
     return conclude(standing, OutcomeKind.CULPRIT)
 
 
-def _reopened(standing: SearchView) -> SearchState | None:
+def _reopen(standing: SearchView) -> SearchState | None:
     """Resume the search if a step would no longer be named after the measurements of this check."""
     state = standing.state
     for step in state.named if standing.fresh_rounds else ():

@@ -73,7 +73,7 @@ def _ends(standing: SearchView) -> Floats:
     return _rounds(standing, 0, standing.reach.size)
 
 
-def _read(standing: SearchView) -> _Stand:
+def _replay(standing: SearchView) -> _Stand:
     """Repeat the search from its beginning with the present results."""
     reach, repetitions = standing.reach, standing.state.settings.repetitions
     candidates, good, bad = standing.prior > 0, 0, reach.size
@@ -127,7 +127,7 @@ def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:
         before, after = standing.edges(_suspect(standing))
         wanted = repetitions - int(_fewest(_against_parents(standing))) - pending
         return [(Purpose.CONFIRM, (*before, after))] * min(k, max(wanted, 0))
-    stand = _read(standing)
+    stand = _replay(standing)
     if stand.target is None:
         return []
     wanted = repetitions - len(_rounds(standing, stand.good, stand.target)) - pending
@@ -151,8 +151,8 @@ def advance(standing: SearchView) -> SearchState:
             return _conclude(standing, _denial(ends))
         standing = standing.later(replace(state, phase=Phase.SEARCH))
     state = standing.state
-    if state.phase is Phase.SEARCH and (stand := _read(standing)).target is None:
-        state = _searched(standing, np.flatnonzero(stand.left).tolist())
+    if state.phase is Phase.SEARCH and (stand := _replay(standing)).target is None:
+        state = _end_of_tests(standing, np.flatnonzero(stand.left).tolist())
         standing = standing.later(state)
     if state.phase is Phase.CONFIRM and _fewest(pairs := _against_parents(standing)) >= state.settings.repetitions:
         return replace(state, phase=Phase.DONE, outcome=_answer(standing, pairs))
@@ -161,7 +161,7 @@ def advance(standing: SearchView) -> SearchState:
     return replace(state, phase=Phase.DONE, outcome=partial_outcome(standing))
 
 
-def _searched(standing: SearchView, candidates: Sequence[int]) -> SearchState:
+def _end_of_tests(standing: SearchView, candidates: Sequence[int]) -> SearchState:
     """Return the state after the last test: a suspect to confirm, or those that no test can tell apart."""
     state = standing.state
     if len(candidates) == 1:
@@ -268,7 +268,7 @@ def _answer(standing: SearchView, pairs: Sequence[Floats]) -> Outcome:
 
 def _step_after(standing: SearchView) -> Iterator[Reason]:
     """Report that the bad end is slower than the last commit that was slower: another step remains."""
-    stand, end = _read(standing), standing.reach.size
+    stand, end = _replay(standing), standing.reach.size
     rest = stand.levels[end] - stand.levels[stand.bad]
     if _is_slower(standing, rest):
         change, interval = _change(standing, rest)
@@ -277,7 +277,7 @@ def _step_after(standing: SearchView) -> Iterator[Reason]:
 
 
 def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
-    candidates = np.flatnonzero(_read(standing).left)
+    candidates = np.flatnonzero(_replay(standing).left)
     names = [standing.name(int(candidate) + 1) for candidate in candidates]
     return tuple(
         Suspect(commit=name, posterior=1 / len(candidates), skipped=standing.skipped.get(name)) for name in names
@@ -293,13 +293,13 @@ def partial_outcome(standing: SearchView) -> Outcome:
 
 def suspects(standing: SearchView) -> tuple[str, ...]:
     """Return the last two commits; the last test names one."""
-    candidates = np.flatnonzero(_read(standing).left)
+    candidates = np.flatnonzero(_replay(standing).left)
     return tuple(standing.name(int(candidate) + 1) for candidate in candidates) if len(candidates) <= 2 else ()
 
 
 def progress(standing: SearchView) -> Progress:
     """Report the progress. Every test costs the same; those of the ends and of the rest remain."""
-    state, stand = standing.state, _read(standing)
+    state, stand = standing.state, _replay(standing)
     is_reproduced = state.phase in (Phase.SEARCH, Phase.CONFIRM)
     candidates = stand.left if is_reproduced else standing.prior > 0
     tests = 1 + tests_left(standing.reach, standing.usable, candidates) + (not is_reproduced)

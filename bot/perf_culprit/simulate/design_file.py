@@ -42,7 +42,7 @@ def faults(design: Design) -> Iterator[Fault]:
         yield from _size_faults(design, scenario, ("scenario", name))
     yield from _cycle(design)
     for name in design.sweep:
-        yield from _known(name, design.parameters, ("sweep", name), "parameter")
+        yield from _name_faults(name, design.parameters, ("sweep", name), "parameter")
     for name, scenario in design.scenario.items():
         for index, precise in enumerate(scenario.precise):
             at = ("scenario", name, "precise", index)
@@ -52,7 +52,7 @@ def faults(design: Design) -> Iterator[Fault]:
     for index, reference in enumerate(design.references):
         yield from _output_faults(design, reference.of, tuple(reference.outputs), ("references", index))
     for index, entry in enumerate(design.calibration):
-        yield from _known(entry.component, components, ("calibration", index, "component"), "component")
+        yield from _name_faults(entry.component, components, ("calibration", index, "component"), "component")
 
 
 def _send_faults(design: Design) -> Iterator[Fault]:
@@ -61,7 +61,7 @@ def _send_faults(design: Design) -> Iterator[Fault]:
         for request, world in component.requests.items():
             at: tuple[str, ...] = ("world-view", "components", name, "requests", request, "sends")
             for index, send in enumerate(world.sends):
-                yield from _known(send.to, components, (*at, index, "to"), "component")
+                yield from _name_faults(send.to, components, (*at, index, "to"), "component")
                 yield from _resend_faults(send, (*at, index))
                 if send.count.mean > MOST_RECEIVERS:
                     message = f"goes to {send.count.mean:,.0f} receivers, at most {MOST_RECEIVERS:,} are simulated"
@@ -79,12 +79,12 @@ def _output_faults(design: Design, of: str, names: tuple[str, ...], loc: tuple[i
         **dict.fromkeys((f"{link.source} → {link.to}" for link in design.world_view.links), OF_LINKS),
         **dict.fromkeys(design.world_view.components, OF_COMPONENTS),
     }
-    yield from _known(of, outputs, (*loc, "of"), "request, link or component")
+    yield from _name_faults(of, outputs, (*loc, "of"), "request, link or component")
     for name in names:
-        yield from _known(name, outputs.get(of, (name,)), loc, f"output of {of} called")
+        yield from _name_faults(name, outputs.get(of, (name,)), loc, f"output of {of} called")
 
 
-def _known(name: str, names: Iterable[str], loc: tuple[int | str, ...], noun: str) -> Iterator[Fault]:
+def _name_faults(name: str, names: Iterable[str], loc: tuple[int | str, ...], noun: str) -> Iterator[Fault]:
     if name not in names:
         yield loc, f"there is no {noun} {name!r}", f"use one of: {', '.join(names) or 'none yet'}"
 
@@ -97,7 +97,7 @@ def _resend_faults(message: Message, loc: tuple[int | str, ...]) -> Iterator[Fau
 def _link_faults(design: Design) -> Iterator[Fault]:
     for index, link in enumerate(design.world_view.links):
         for end, key in ((link.source, "from"), (link.to, "to")):
-            yield from _known(end, design.world_view.components, ("world-view", "links", index, key), "component")
+            yield from _name_faults(end, design.world_view.components, ("world-view", "links", index, key), "component")
     shares: dict[tuple[str, str], list[float]] = {}
     for link in design.world_view.links:
         shares.setdefault((link.source, link.to), []).append(link.share)
@@ -111,13 +111,13 @@ def _link_faults(design: Design) -> Iterator[Fault]:
 def _layer_faults(design: Design) -> Iterator[Fault]:
     components = design.world_view.components
     for name, logic in design.component.items():
-        yield from _known(name, components, ("component", name), "component")
+        yield from _name_faults(name, components, ("component", name), "component")
         for request, processing in logic.requests.items():
             held = ("component", name, "requests", request, "threads")
             if logic.threads is not None and processing.threads > logic.threads:
                 yield from _impossible(held, "threads", processing.threads, logic.threads)
     for name, hardware in design.physical.items():
-        yield from _known(name, components, ("physical", name), "component")
+        yield from _name_faults(name, components, ("physical", name), "component")
         for request, demand in hardware.requests.items():
             for resource in ("cpu", "ram", "disk"):
                 at = ("physical", name, "requests", request, resource)
@@ -136,13 +136,13 @@ def _impossible(loc: tuple[int | str, ...], resource: str, needed: float, there:
 def _scenario_faults(design: Design, scenario: Scenario, loc: tuple[int | str, ...]) -> Iterator[Fault]:
     components = design.world_view.components
     for name in scenario.instances:
-        yield from _known(name, components, (*loc, "instances", name), "component")
+        yield from _name_faults(name, components, (*loc, "instances", name), "component")
     if not 0 <= scenario.start < scenario.duration:
         yield (*loc, "warm-up"), "the warm-up leaves nothing of the duration", "make it shorter"
     for index, arrival in enumerate(scenario.arrivals):
         at = (*loc, "arrivals", index)
         for end, key in ((arrival.source, "from"), (arrival.to, "to")):
-            yield from _known(end, components, (*at, key), "component")
+            yield from _name_faults(end, components, (*at, key), "component")
         if (arrival.request is None) == (not arrival.mix):
             yield at, "needs either request or mix", "name what is asked for"
         elif abs(sum(arrival.shares.values()) - 1) > _WHOLE:

@@ -145,10 +145,10 @@ def calibrate(design: Design, scenario: str, run: Run) -> tuple[Demanded, ...]:
     than a request, and independent errors of rows.
     """
     places = stations(design, design.scenario[scenario])
-    return tuple(demanded for entry in design.calibration for demanded in _fitted(entry, places[entry.component], run))
+    return tuple(demanded for entry in design.calibration for demanded in _demands(entry, places[entry.component], run))
 
 
-def _fitted(entry: Calibrated, station: Station, run: Run) -> Iterator[Demanded]:
+def _demands(entry: Calibrated, station: Station, run: Run) -> Iterator[Demanded]:
     table = _table(entry, run)
     position = station.resources.index(entry.resource) if entry.resource in station.resources else None
     if position is None:

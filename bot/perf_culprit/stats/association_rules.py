@@ -76,7 +76,7 @@ def mine_rules(levels: LevelTable, items: Items, mining: Mining) -> Rules:
     if mining.premise_length >= 2 and frequent.size <= MOST_ITEMS_FOR_TWO:
         together = frequent.holds.T @ frequent.holds
         parts += [_with_two(frequent, consequent, together, mining) for consequent in range(frequent.size)]
-    return _strongest(_joined(parts), mining.most_rules if mining.prune else None)
+    return _strongest(_join(parts), mining.most_rules if mining.prune else None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -173,7 +173,7 @@ def _beyond_chance(both: Floats, premises: Floats, share: Floats, *, alpha: floa
     return beyond
 
 
-def _joined(parts: list[Rules]) -> Rules:
+def _join(parts: list[Rules]) -> Rules:
     width = max(part.premises.shape[1] for part in parts)
     premises = np.full((sum(map(len, parts)), width), ABSENT)
     start = 0

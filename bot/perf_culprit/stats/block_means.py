@@ -35,7 +35,7 @@ class BlockMeans:
         y, count = np.where(present, table.location, 0.0), present @ of_block
         mean = (y @ of_block) / np.maximum(count, 1)
         squares = np.maximum((y**2) @ of_block - count * mean**2, 0.0)
-        pooled = _pooled(squares, np.maximum(count - 1, 0), table.kind)
+        pooled = _pool(squares, np.maximum(count - 1, 0), table.kind)
 
         def of_mean(variance: Floats | None) -> Floats:
             of_units = np.zeros_like(y) if variance is None else np.where(present, variance, 0.0)
@@ -75,7 +75,7 @@ class BlockMeans:
         )
 
 
-def _pooled(squares: Floats, freedom: Floats, kind: Integers) -> Floats:
+def _pool(squares: Floats, freedom: Floats, kind: Integers) -> Floats:
     """(B,): each benchmark's variance of a unit within blocks, moderated over its kind; NaN if no block tells it."""
     squares, freedom = squares.sum(axis=1), freedom.sum(axis=1)
     variance = np.full(len(squares), np.nan)

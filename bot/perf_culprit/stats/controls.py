@@ -21,21 +21,21 @@ def exonerate(
 
     Also returns (B,) how far each control moved by which another benchmark's call became milder, as a logarithm.
     """
-    moved = _moved(table, is_control, least_change, tiers)
+    moved = _control_moves(table, is_control, least_change, tiers)
     result, witnesses = judgement, np.zeros(len(moved))
     if moved.any():
         shift = _shift(table, is_control, table.kind[moved != 0])
         again = judge_units(replace(table, location=table.location - shift), least_change=least_change, tiers=tiers)
         toward = shift[:, table.is_target].mean(axis=1) - shift[:, ~table.is_target].mean(axis=1)
         is_milder = ~is_control & (again.rate >= judgement.rate) & (judgement.change * toward > 0)
-        result = _chosen(judgement, again, is_milder)
+        result = _milder_rows(judgement, again, is_milder)
         freed = is_milder & (judgement.is_suspected | judgement.differs)
         kinds = table.kind if judgement.suite.is_suspected and not result.suite.is_suspected else table.kind[freed]
         witnesses = np.where(np.isin(table.kind, kinds) & (moved * toward > 0), moved, 0.0)
     return result, witnesses
 
 
-def _moved(table: UnitTable, is_control: Booleans, least_change: Floats, tiers: Tiers) -> Floats:
+def _control_moves(table: UnitTable, is_control: Booleans, least_change: Floats, tiers: Tiers) -> Floats:
     """(B,): how far each control moved, 0 for one that seems unmoved and for the others."""
     here = np.isfinite(table.location)
     rows = is_control & (table.orientation != 0) & ~table.is_exact
@@ -60,7 +60,7 @@ def _shift(table: UnitTable, is_control: Booleans, kinds: Floats) -> Floats:
     return shift
 
 
-def _chosen(before: UnitJudgement, again: UnitJudgement, is_milder: Booleans) -> UnitJudgement:
+def _milder_rows(before: UnitJudgement, again: UnitJudgement, is_milder: Booleans) -> UnitJudgement:
     rows = {name: np.where(is_milder, getattr(again, name), getattr(before, name)) for name in BENCHMARK_FIELDS}
     rows["differs"] &= before.is_suspected | before.differs
     return replace(before, **rows, suite=again.suite if again.suite.rate > before.suite.rate else before.suite)

@@ -42,7 +42,7 @@ def shape_of(ordered: Floats) -> Shape | None:
 
 
 def _modes(ordered: Floats) -> int:
-    density, boundaries = _smoothed(ordered)
+    density, boundaries = _smooth(ordered)
     cuts, peak, low, cut = [0.0], 0.0, 0.0, 0.0
     for height, share in zip(density, np.searchsorted(ordered, boundaries) / len(ordered), strict=True):
         if peak and height < low:
@@ -64,7 +64,7 @@ def idle_boundary(ordered: Floats) -> float | None:
     """
     if len(ordered) < FEWEST_FOR_DENSITY or ordered[0] == ordered[-1]:
         return None
-    density, boundaries = _smoothed(ordered)
+    density, boundaries = _smooth(ordered)
     left, right = np.maximum.accumulate(density), np.maximum.accumulate(density[::-1])[::-1]
     lower_peak = np.minimum(left, right)
     depth = np.divide(density, lower_peak, out=np.ones(GRID), where=lower_peak > 0)
@@ -79,7 +79,7 @@ def idle_boundary(ordered: Floats) -> float | None:
     return float(boundaries[equally_deep[len(equally_deep) // 2]])
 
 
-def _smoothed(ordered: Floats) -> tuple[Floats, Floats]:
+def _smooth(ordered: Floats) -> tuple[Floats, Floats]:
     """The density and its places, (GRID,) each."""
     bandwidth = _bandwidth(ordered)
     low, high = (float(ordered[round(percent / 100 * (len(ordered) - 1))]) for percent in OUTER_PERCENT)

@@ -53,19 +53,19 @@ def judge_units(
     least_change = np.broadcast_to(np.asarray(least_change, dtype=np.float64), len(here))
     fixed = _fixed_counts(table)
     noisy = ~fixed & here[:, table.is_target].any(axis=1) & here[:, ~table.is_target].any(axis=1)
-    whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change, tiers))
+    whole = _merge(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change, tiers))
     if not noisy.any():
         return whole
     part, rng = table.part(noisy), np.random.default_rng(seed)
     part = part.ordered if part.is_in_rounds else part
     is_swapped = not part.has_smaller_target
-    compared = _compared(part.mirrored() if is_swapped else part, least_change[noisy], tiers, rng)
+    compared = _compare(part.mirrored() if is_swapped else part, least_change[noisy], tiers, rng)
     judgement = _judgement(compared, least_change[noisy], tiers)
     if is_swapped:
-        judgement = _turned(judgement, np.full(len(part.location), -1.0))
+        judgement = _turn(judgement, np.full(len(part.location), -1.0))
         judgement = replace(judgement, suite=replace(judgement.suite, change=-judgement.suite.change))
-    judgement = _turned(judgement, np.where(part.orientation < 0, -1.0, 1.0))
-    return replace(_merged(whole, noisy, judgement), suite=judgement.suite)
+    judgement = _turn(judgement, np.where(part.orientation < 0, -1.0, 1.0))
+    return replace(_merge(whole, noisy, judgement), suite=judgement.suite)
 
 
 def _nothing(size: int) -> UnitJudgement:
@@ -85,7 +85,7 @@ def _nothing(size: int) -> UnitJudgement:
     )
 
 
-def _merged(whole: UnitJudgement, rows: Booleans, part: UnitJudgement) -> UnitJudgement:
+def _merge(whole: UnitJudgement, rows: Booleans, part: UnitJudgement) -> UnitJudgement:
     def placed(name: str) -> Any:
         values = getattr(whole, name).copy()
         values[rows] = getattr(part, name)
@@ -94,7 +94,7 @@ def _merged(whole: UnitJudgement, rows: Booleans, part: UnitJudgement) -> UnitJu
     return replace(whole, **{name: placed(name) for name in BENCHMARK_FIELDS})
 
 
-def _turned(judgement: UnitJudgement, sign: Floats) -> UnitJudgement:
+def _turn(judgement: UnitJudgement, sign: Floats) -> UnitJudgement:
     """Multiply changes by `sign` (B,), and put the interval's ends in order again."""
     ends = judgement.low * sign, judgement.high * sign
     return replace(judgement, change=judgement.change * sign, low=np.minimum(*ends), high=np.maximum(*ends))
@@ -169,7 +169,7 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, ti
     )
 
 
-def _compared(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> ComparedSides:
+def _compare(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> ComparedSides:
     """Choose by the blocks on each side."""
     if table.is_in_rounds:
         return compare_rounds(table, least_change=least_change, tiers=tiers, rng=rng)

@@ -59,7 +59,7 @@ def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng
     change, tails = noise.change[:, 0], noise.tails(jumps=TO_SUSPECT)
     is_large, freedom = np.abs(change) >= least_change, max(x.shape[1] - 2, 0)
     by_model = size * observed.of(np.abs(change))
-    suite_tail = _learned(tails, labellings, size * freedom / 2)
+    suite_tail = _suite_tail(tails, labellings, size * freedom / 2)
     rate = suite_tail.corrected(tails[:, 0]) * size
     by_jumps = size * observed.of(np.abs(change), TO_PROVE)
     by_labels = np.zeros(size)
@@ -108,7 +108,7 @@ def compare_rounds(table: UnitTable, *, least_change: Floats, tiers: Tiers, rng:
     first = labellings.first(TO_DRAW // size + 2) if has_many else labellings
     noise = noise_of(values, first)
     tails, change, half = noise.tails(least_change), noise.change[:, 0], noise.half_width
-    suite_tail = _learned(tails, first, size * max(len(table.block) - int(table.block.max()) - 2, 0))
+    suite_tail = _suite_tail(tails, first, size * max(len(table.block) - int(table.block.max()) - 2, 0))
     loudness = shift_loudness(y, labellings, present=present) if has_many else _loudness(tails)
     loudest = largest_loudness(loudness)
     by_labels, by_model = relabelled_rates(loudness, loudest), np.minimum(size * suite_tail.corrected(tails[:, 0]), 1.0)
@@ -146,7 +146,7 @@ def compare_rounds(table: UnitTable, *, least_change: Floats, tiers: Tiers, rng:
     )
 
 
-def _learned(tails: Floats, labellings: Labellings, worth: float) -> SuiteTail:
+def _suite_tail(tails: Floats, labellings: Labellings, worth: float) -> SuiteTail:
     """The suite's tail by the other labellings of `tails` (B, n)."""
     return SuiteTail.of(tails[:, ~labellings.is_observed[: tails.shape[1]]].ravel(), worth)
 

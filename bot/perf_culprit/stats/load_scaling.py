@@ -66,7 +66,7 @@ def fit_quality(load: Floats, values: Floats, *, model: LinearLoad) -> FitQualit
     residual, total = values - model.at(load), values - values.mean()
     squares = float((total * total).sum())
     r_squared = 1 - float((residual * residual).sum()) / squares if squares > 0 else 0.0
-    chosen = _sampled(len(load))
+    chosen = _sample_places(len(load))
     load, values = load[chosen], values[chosen]
     splits = _splits(len(load))
     fitted = 2 * len(load) // 3 if len(load) >= SMALLEST_SPLIT else len(load)
@@ -95,13 +95,13 @@ def scaling_factors(load: Floats, *, model: LinearLoad, reference: float) -> Flo
     return factors
 
 
-def _sampled(count: int) -> Integers:
+def _sample_places(count: int) -> Integers:
     """Choose samples at random, not every k-th, because load often has a period."""
-    return np.arange(count) if count <= MOST_TESTED_SAMPLES else _drawn(count)
+    return np.arange(count) if count <= MOST_TESTED_SAMPLES else _random_places(count)
 
 
 @lru_cache(maxsize=32)
-def _drawn(count: int) -> Integers:
+def _random_places(count: int) -> Integers:
     return np.random.default_rng(0).choice(count, MOST_TESTED_SAMPLES, replace=False)
 
 

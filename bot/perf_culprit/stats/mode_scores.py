@@ -45,11 +45,11 @@ def shift_loudness(x: Floats, labellings: Labellings, *, present: Booleans) -> F
     loudest = np.zeros((len(present), len(labels)), np.float32)
     for rows in row_blocks(len(present), cells=present.shape[1] ** 2):
         for score in _scores(np.where(present[rows], x[rows], 0.0), present[rows]):
-            np.maximum(loudest[rows], _standardised(score @ by_label), out=loudest[rows])
+            np.maximum(loudest[rows], _standardise(score @ by_label), out=loudest[rows])
     return loudest.astype(np.float64)
 
 
-def _standardised(sums: NDArray[np.float32]) -> NDArray[np.float32]:
+def _standardise(sums: NDArray[np.float32]) -> NDArray[np.float32]:
     """(B, n): distance of each sum from the mean of its benchmark's sums, in their standard deviations."""
     scale: NDArray[np.float32] = sums.std(axis=1, keepdims=True)
     away: NDArray[np.float32] = np.abs(sums - sums.mean(axis=1, keepdims=True))

@@ -55,13 +55,13 @@ def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float
     own, size, count = x - shared.of_others, len(x), x.shape[1] - 1
     share = of_benchmarks(is_shift_told=shared.is_told)
     before, left_out = _by_those_before(own, blocks.kind), _by_all_others(own[:, :-1], blocks.kind)
-    before = _widened(before, own)
+    before = _widen(before, own)
     is_large = np.abs(before.change) >= least_change[:, None]
     least = least_change[:, None]
     to_prove, past_proofs = _with_past(before, left_out, TO_PROVE, least, heavy=1.0)
     to_suspect, past = _with_past(before, left_out, TO_SUSPECT, 0.0, heavy=PAST)
     worth = size * (count - 1)
-    rate = size * _corrected(to_suspect[:, -1], past, PAST * worth) / RESERVE / share
+    rate = size * _correct(to_suspect[:, -1], past, PAST * worth) / RESERVE / share
     newest = Tail(
         error=before.tail.error[:, -1], freedom=PAST * before.tail.freedom[:, -1], jumps=before.tail.jumps[:, -1]
     )
@@ -99,7 +99,7 @@ def _with_past(
     return tails, np.sort(past[np.isfinite(past)])
 
 
-def _widened(steps: _Steps, x: Floats) -> _Steps:
+def _widen(steps: _Steps, x: Floats) -> _Steps:
     """The steps with the error of neighbours in time that resemble each other: their spread says too little."""
     count = x.shape[1]
     newest = np.arange(count) == count - 1
@@ -152,7 +152,7 @@ def _steps(change: Floats, squares: Floats, count: Integers, kind: Integers) -> 
     return _Steps(change=np.where(is_told, change, 0.0), tail=tail, is_told=is_told)
 
 
-def _corrected(tails: Floats, past: Floats, worth: float) -> Floats:
+def _correct(tails: Floats, past: Floats, worth: float) -> Floats:
     """Tails by the corpus and by the suite's own past ones, sorted; a power law beyond these (Hill 1975)."""
     few = min(max(int(0.015 * len(past)), 6), len(past) - 1)
     if few < 1:

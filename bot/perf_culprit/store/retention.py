@@ -118,18 +118,18 @@ def runs_to_drop(files: Sequence[RunFile], retention: Retention, *, keep: RunFil
     Runs beyond the newest `raw_runs` of their suite are thinned out, older ones more. If that is not enough, the oldest
     are removed.
     """
-    excess = _packed(files) - retention.files_bytes
+    excess = _packed_bytes(files) - retention.files_bytes
     if excess <= 0:
         return ()
     suites = [[(file.second, file) for file in runs] for runs in _suites(files)]
 
     def crowded(runs_per_age: int) -> dict[RunFile, None]:
-        of_suites = (_crowded(runs, newest=retention.raw_runs, runs_per_age=runs_per_age) for runs in suites)
+        of_suites = (_crowded_runs(runs, newest=retention.raw_runs, runs_per_age=runs_per_age) for runs in suites)
         return {file: None for of_suite in of_suites for file in of_suite if not _is(file, keep)}
 
-    step = bisect_left(RUNS_PER_AGE, excess, key=lambda runs_per_age: _packed(crowded(runs_per_age)))
+    step = bisect_left(RUNS_PER_AGE, excess, key=lambda runs_per_age: _packed_bytes(crowded(runs_per_age)))
     dropped = crowded(RUNS_PER_AGE[min(step, len(RUNS_PER_AGE) - 1)])
-    excess -= _packed(dropped)
+    excess -= _packed_bytes(dropped)
     for file in sorted(files, key=lambda file: file.age_order):
         if excess <= 0:
             break
@@ -147,7 +147,7 @@ def _suites(files: Sequence[RunFile]) -> list[list[RunFile]]:
     return list(suites.values())
 
 
-def _packed(files: Iterable[RunFile]) -> int:
+def _packed_bytes(files: Iterable[RunFile]) -> int:
     return sum(file.packed_size for file in files)
 
 
@@ -155,7 +155,7 @@ def _is(file: RunFile, other: RunFile | None) -> bool:
     return other is not None and file.is_same_run(other)
 
 
-def _crowded(runs: Sequence[tuple[int, RunFile]], *, newest: int, runs_per_age: int) -> list[RunFile]:
+def _crowded_runs(runs: Sequence[tuple[int, RunFile]], *, newest: int, runs_per_age: int) -> list[RunFile]:
     """Return the runs beyond the `newest` that share an interval with a newer run. `runs` is one suite, newest first.
 
     Keep the newest run of each interval. An interval's length is its runs' age divided by `runs_per_age`, rounded down

@@ -161,7 +161,7 @@ def test_rows_with_one_digest_are_told_apart(monkeypatch: pytest.MonkeyPatch) ->
         return [rows.numbers(*fields)[0].tolist() for fields in ((METHOD, LABEL), (LABEL, ELAPSED))]
 
     before = numbers()
-    monkeypatch.setattr(log_rows, "_mixed", lambda words: words & np.uint64(0))
+    monkeypatch.setattr(log_rows, "_mix", lambda words: words & np.uint64(0))
     assert before == [[i % 5 for i in range(100)]] * 2
     assert numbers() == before
 

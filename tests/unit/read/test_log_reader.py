@@ -250,7 +250,7 @@ def test_workers_without_the_program_and_no_workers_are_said(server_log: str) ->
 
 def test_a_file_that_vanishes_later_is_said_with_its_machine(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
-        future = log_reader._Told(pool).submit((tmp_path / "gone.log").read_bytes)
+        future = log_reader._NamedFailures(pool).submit((tmp_path / "gone.log").read_bytes)
         with pytest.raises(InfrastructureError, match="cannot read it: No such file") as raised:
             future.result()
     again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own, as it travels from a worker

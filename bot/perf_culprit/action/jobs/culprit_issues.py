@@ -72,7 +72,7 @@ def report_search(
         if gone is not None:
             say(no_issue_line(report, gone, cost=cost))
             continue
-        url = _tracked(host, destination, bisection, cause, report=report, config=config, cost=cost, notices=notices)
+        url = _open_culprit_issue(host, destination, bisection, cause, report=report, config=config, cost=cost, notices=notices)
         number = _pull_request(host, cause, branch)
         if cause.culprit is not None and number is not None:
             body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
@@ -95,12 +95,12 @@ def causes_of(bisection: Bisection) -> tuple[Cause, ...]:
     if not worse:
         return (Cause(culprit=None, metrics=alarm.metrics),)
     return tuple(
-        Cause(culprit=culprit, metrics=_measured(bisection, culprit, places, is_largest=culprit is worse[0]))
+        Cause(culprit=culprit, metrics=_culprit_metrics(bisection, culprit, places, is_largest=culprit is worse[0]))
         for culprit in worse
     )
 
 
-def _measured(
+def _culprit_metrics(
     bisection: Bisection, culprit: Culprit, places: Mapping[MetricKey, Steps], *, is_largest: bool
 ) -> tuple[AlarmedMetric, ...]:
     """Return the metrics of a culprit. The searched metric gets the size that the search measured."""
@@ -142,7 +142,7 @@ def _gone(repository: Path, culprit: str, branch: str) -> Reason | None:
     return None
 
 
-def _tracked(
+def _open_culprit_issue(
     host: Host,
     destination: Destination,
     bisection: Bisection,

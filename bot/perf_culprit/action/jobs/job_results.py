@@ -28,7 +28,7 @@ SHOWN_CHANGES: Final = 10
 def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place: HistoryPlace) -> Report:
     """Explain steps that `run` and `base` share by the changed environment. An unreadable history explains nothing."""
     try:
-        stored = _stored(run, config=config, place=place)
+        stored = _stored_baseline(run, config=config, place=place)
     except BotError:
         return report
     if not stored.runs:
@@ -48,7 +48,7 @@ def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place
     return replace(report, findings=findings, environment_changes=(*changes, *report.environment_changes))
 
 
-def _stored(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
+def _stored_baseline(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         return stored_baseline(history, run, config=config, place=place)
 

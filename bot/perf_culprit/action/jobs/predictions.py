@@ -32,13 +32,13 @@ def predict(
                 if len(predictions) == MOST_PREDICTIONS:
                     tell(f"{change.path}, scenario {scenario}: not simulated, {MOST_PREDICTIONS} scenarios are")
                     continue
-                predictions.append(_predicted(old, new, scenario, path=change.path, config=config, tell=tell))
+                predictions.append(_predict(old, new, scenario, path=change.path, config=config, tell=tell))
         except BotError as error:
             tell(f"no prediction: {error}")
     return tuple(predictions)
 
 
-def _predicted(
+def _predict(
     old: Design, new: Design, scenario: str, *, path: str, config: Config, tell: Callable[[str], None]
 ) -> Prediction:
     report = judge_designs(old, new, scenario, seed=0, replications=None, config=config, tell=lambda _: None)

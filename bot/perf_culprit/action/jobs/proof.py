@@ -59,7 +59,7 @@ def proven(
         step = advance_named(controller, name)
     if not step.bisection.is_done:
         return with_note(report, because(Remark.BEING_PROVEN, minutes=config.confirm.budget))
-    return _judged(report, step.bisection, config=config)
+    return _judge_again(report, step.bisection, config=config)
 
 
 def _begun(
@@ -72,7 +72,7 @@ def _begun(
     config: Config,
     controller: Controller,
 ) -> Bisection:
-    metrics = tuple(_suspected(report, run))
+    metrics = tuple(_metrics_to_prove(report, run))
     if base is None or run.commit is None or base == run.commit:
         raise DataError("no commit before it is known", next_step=_NEXT_STEP)
     if not metrics:
@@ -102,7 +102,7 @@ def _begun(
     )
 
 
-def _suspected(report: Report, run: Run) -> Iterator[AlarmedMetric]:
+def _metrics_to_prove(report: Report, run: Run) -> Iterator[AlarmedMetric]:
     """The metrics of the benchmarks to measure again, in the report's order."""
     names, keys = frozenset(flagged(report)), {benchmark.key for benchmark in run.benchmarks}
     for finding in report.findings:
@@ -112,7 +112,7 @@ def _suspected(report: Report, run: Run) -> Iterator[AlarmedMetric]:
             yield AlarmedMetric(key=finding.key, metric=finding.metric, before=before, after=after)
 
 
-def _judged(report: Report, bisection: Bisection, *, config: Config) -> Report:
+def _judge_again(report: Report, bisection: Bisection, *, config: Config) -> Report:
     state = bisection.search
     baseline, target = _sides(bisection)
     both = sum(len(result.values) > 1 for result in state.results)

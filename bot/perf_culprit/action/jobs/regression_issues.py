@@ -107,7 +107,7 @@ def track_regressions(
         notices=notices,
     )
     worse = {benchmark_key(group[0].key.benchmark): group for group in _regressions(report, config)}
-    return (*_closed(board, worse), *_opened(board, worse))
+    return (*_close_issues(board, worse), *_open_issues(board, worse))
 
 
 def track_reference(
@@ -243,7 +243,7 @@ def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
+def _open_issues(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
     lines, new = [], {}
     joint = board.issues.get(JOINT)
     covered = frozenset(key for issue in board.issues.values() if issue.is_worse for key in issue.benchmarks)
@@ -283,21 +283,21 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
     return [*lines, line]
 
 
-def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
+def _close_issues(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
     """Close issues whose benchmarks are no longer worse. An undecided or missing benchmark closes nothing.
 
     If the cause was searched, runs alone do not tell a fixed commit from a faster machine. A separate check does
     (`dispatch.recovery`), or somebody accepts it.
     """
     fine = _fine(board.report)
-    recovered = cache(lambda: _recovered(board, fine))
+    recovered = cache(lambda: _recovered_keys(board, fine))
     lines = []
     for key, tracked in board.issues.items():
         keys = tracked.benchmarks or frozenset({key})
         is_searched = board.config.bisect.automatic and bool(tracked.benchmarks) and key != JOINT
         if not tracked.is_worse or not keys <= fine.keys() or not keys.isdisjoint(worse):
             continue
-        is_accepted = keys <= _accepted(board, tracked)
+        is_accepted = keys <= _accepted_keys(board, tracked)
         if is_accepted or (not is_searched and keys <= recovered()):
             name = None if tracked.benchmarks and not is_accepted else fine[min(keys)]
             note = _note(board, name, is_accepted=is_accepted)
@@ -306,7 +306,7 @@ def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
     return lines
 
 
-def _accepted(board: _Board, tracked: TrackedIssue) -> set[str]:
+def _accepted_keys(board: _Board, tracked: TrackedIssue) -> set[str]:
     """The accepted benchmarks, by key. An acceptance at another commit does not apply to this issue's commit."""
     return {
         benchmark_key(acceptance.benchmark)
@@ -315,7 +315,7 @@ def _accepted(board: _Board, tracked: TrackedIssue) -> set[str]:
     }
 
 
-def _recovered(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
+def _recovered_keys(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
     """The benchmarks, by key, that the history shows back at their level.
 
     One that improved on the commit before only needs to look so: few stored runs prove nothing.

@@ -48,7 +48,7 @@ def fetch_results(
                 paths = {key: f"{folder}/{key}".lstrip("/") for key in RUN_NAMES}
                 beside = {key: _whole(members[path]) if path in members else None for key, path in paths.items()}
                 place = f"artifact {file.name!r}: {name}"
-                result = _checked(_whole(member), beside, place=place, sha=sha)
+                result = _checked_result(_whole(member), beside, place=place, sha=sha)
                 if result.report.merge_commit is not None and not is_pull_request:
                     raise _another_commit(place)
                 results[place] = result
@@ -72,10 +72,10 @@ def _with_parts_joined(results: Mapping[str, StoredResult]) -> dict[str, StoredR
             joined[place] = result
         else:
             suites.setdefault(result.report.suite, []).append((place, result.report, result.results))
-    return joined | {parts[0][0]: _joined(parts) for parts in suites.values()}
+    return joined | {parts[0][0]: _join_parts(parts) for parts in suites.values()}
 
 
-def _joined(parts: Sequence[tuple[str, Report, JobResults]]) -> StoredResult:
+def _join_parts(parts: Sequence[tuple[str, Report, JobResults]]) -> StoredResult:
     """Join the parts of a suite. All must name the same ends: judging again takes them from the first report only."""
     first, report, _ = parts[0]
     runs: dict[str, Run] = {}
@@ -107,7 +107,7 @@ def _whole(member: Source) -> bytes:
     return member.content(max_bytes=FILE_LIMITS.report_bytes)
 
 
-def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: str, sha: str) -> StoredResult:
+def _checked_result(report_data: bytes, beside: Mapping[str, bytes | None], *, place: str, sha: str) -> StoredResult:
     report = decode_report(report_data, place=place)
     runs = {
         name: decode_run(data, place=f"{place}, {name} next to it") for name, data in beside.items() if data is not None

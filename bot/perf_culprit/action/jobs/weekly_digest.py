@@ -44,7 +44,7 @@ def write_digest(
     if len(host.results(number=number, start=mark)) == 1:
         return None
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
-        days = _measured(history, config.suite, before=today - timedelta(days=today.weekday()))
+        days = _days_of_commits(history, config.suite, before=today - timedelta(days=today.weekday()))
         if not days:
             return None
         with commits as repository:
@@ -58,7 +58,7 @@ def write_digest(
     return host.upsert_comment(number=number, mark=mark, body=digest_body(digest, repository_url=repository_url))
 
 
-def _measured(history: Store, suite: str, *, before: date) -> dict[str, date]:
+def _days_of_commits(history: Store, suite: str, *, before: date) -> dict[str, date]:
     """The last day before that day on which each commit was measured."""
     days: dict[str, date] = {}
     for path in history.paths():

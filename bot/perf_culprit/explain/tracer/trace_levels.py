@@ -274,7 +274,7 @@ def measure_levels(
             for callee in children[index]
             if not tree.nodes[callee].is_transparent
         ]
-    return _timed(tree, children, rows)
+    return _timed_nodes(tree, children, rows)
 
 
 def _paths(tree: Tree, names: Mapping[TracedMethod, str], starts: Container[int]) -> list[Path]:
@@ -284,7 +284,7 @@ def _paths(tree: Tree, names: Mapping[TracedMethod, str], starts: Container[int]
     return paths
 
 
-def _timed(tree: Tree, children: Sequence[Sequence[int]], rows: Rows) -> tuple[TimedNode, ...]:
+def _timed_nodes(tree: Tree, children: Sequence[Sequence[int]], rows: Rows) -> tuple[TimedNode, ...]:
     own = {}
     for index, times in rows.items():
         callees = [rows[callee] for callee in children[index] if callee in rows]

@@ -82,7 +82,7 @@ def _lost(processes: Sequence[StartedProcess]) -> TraceError:
 
 def programs_of(execute: Callable[[], object]) -> list[str]:
     """Return the names of the programs that a command starts, directly or not."""
-    return sorted({os.path.basename(one.command[0]) for one in _watched(execute) if one.command})
+    return sorted({os.path.basename(one.command[0]) for one in _watch(execute) if one.command})
 
 
 def _of(process: StartedProcess) -> LossReason:
@@ -111,7 +111,7 @@ def _options(arguments: Iterable[str]) -> str:
     return letters
 
 
-def _watched(execute: Callable[[], object]) -> list[StartedProcess]:
+def _watch(execute: Callable[[], object]) -> list[StartedProcess]:
     """The processes that this one starts to execute the command, directly or not; earlier ones are ignored."""
     processes: dict[tuple[int, tuple[str, ...]], StartedProcess] = {}
     own = _read_process(os.getpid())
@@ -198,7 +198,7 @@ def trace_command(
     budget = budget or Budget()
 
     def run(plan: dict[str, Any]) -> list[dict[str, Any]]:
-        return _executed(execute, plan, python_path=python_path, budget=budget)
+        return _execute(execute, plan, python_path=python_path, budget=budget)
 
     base = {"root": str(root), "include": list(include)}
     if budget.seconds is not None:
@@ -210,7 +210,7 @@ def trace_command(
     if not is_sampled:
         try:
             for result in run({**base, "selected": None}):
-                tree.add(_checked(tree_from_rows, result.get("tree")))
+                tree.add(_convert(tree_from_rows, result.get("tree")))
             budget.plan(repetitions)
         except SamplesOnlyError:
             is_sampled = True
@@ -249,9 +249,9 @@ def _sampled_times(
     if not any(one.get("samples_only") for processes in results for one in processes):
         budget.advise()
     counts = [
-        sum(_checked(lambda one: float(one.get("samples", 0)), one) for one in processes) for processes in results
+        sum(_convert(lambda one: float(one.get("samples", 0)), one) for one in processes) for processes in results
     ]
-    return [_sampled(tree, processes) for processes in results], counts
+    return [_own_times(tree, processes) for processes in results], counts
 
 
 def _samples_inside(nodes: Sequence[TimedNode], own: Sequence[Times], counts: Sequence[float]) -> tuple[float, ...]:
@@ -280,46 +280,48 @@ def executed_functions(
     Raises: errors of `execute`; TraceError if its Python runs no such function, or cannot list any. To find the latter
     reason, the execution is watched, which slows it down.
     """
-    rows = _listed(execute, root=root, python_path=python_path, is_watched=is_watched)
+    rows = _list_processes(execute, root=root, python_path=python_path, is_watched=is_watched)
     return frozenset((file, name) for file, name, *_ in rows)
 
 
 def methods_of_tests(execute: Execute, *, root: Path, python_path: str = "") -> dict[str, tuple[str, ...]]:
     """Return the methods of one execution by pytest's test that ran them. Raises as `executed_functions`."""
     methods: dict[str, dict[str, None]] = {}
-    for _, _, method, test in _listed(execute, root=root, python_path=python_path, is_watched=False):
+    for _, _, method, test in _list_processes(execute, root=root, python_path=python_path, is_watched=False):
         if test:
             methods.setdefault(test, {})[method] = None
     return {test: tuple(names) for test, names in methods.items()}
 
 
-def _listed(execute: Execute, *, root: Path, python_path: str, is_watched: bool) -> list[tuple[str, str, str, str]]:
-    with _planned({"root": str(root), "listed": True}, python_path) as (folder, variables):
+def _list_processes(
+    execute: Execute, *, root: Path, python_path: str, is_watched: bool
+) -> list[tuple[str, str, str, str]]:
+    with _with_plan({"root": str(root), "listed": True}, python_path) as (folder, variables):
         processes: list[StartedProcess] = []
         if is_watched:
-            processes = _watched(lambda: execute(variables))
+            processes = _watch(lambda: execute(variables))
         else:
             execute(variables)
         results = _results(folder)
-        rows = [row for result in results for row in _checked(list, result.get("executed", []))]
+        rows = [row for result in results for row in _convert(list, result.get("executed", []))]
         if results and not rows:
             raise TraceError("its Python executes no file of the checkout", next_step=FROM_CHECKOUT)
         if not results and any(process.is_python for process in processes):
             raise _lost(processes)
-        return [_checked(lambda row: (str(row[0]), str(row[1]), str(row[2]), str(row[3])), row) for row in rows]
+        return [_convert(lambda row: (str(row[0]), str(row[1]), str(row[2]), str(row[3])), row) for row in rows]
 
 
-def _executed(execute: Execute, plan: dict[str, Any], *, python_path: str, budget: Budget) -> list[dict[str, Any]]:
-    with _planned(plan, python_path) as (folder, variables):
+def _execute(execute: Execute, plan: dict[str, Any], *, python_path: str, budget: Budget) -> list[dict[str, Any]]:
+    with _with_plan(plan, python_path) as (folder, variables):
         budget.execute(lambda: execute(variables), is_usual=plan["selected"] is not None)
         results = _results(folder)
         if not results:
-            raise _lost(_watched(lambda: execute(variables)))
+            raise _lost(_watch(lambda: execute(variables)))
         return results
 
 
 @contextmanager
-def _planned(plan: dict[str, Any], python_path: str) -> Iterator[tuple[Path, dict[str, str]]]:
+def _with_plan(plan: dict[str, Any], python_path: str) -> Iterator[tuple[Path, dict[str, str]]]:
     """The folder of the plan and its results, and the variables that pass it to a command."""
     with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
         (Path(name) / PLAN_NAME).write_text(json.dumps(plan))
@@ -364,12 +366,12 @@ def _announce_starts(tree: Tree, at: str | None, budget: Budget) -> None:
         budget.say(f"from {', '.join(names[:5])} on; imports and set-up are left out")
 
 
-def _sampled(tree: Tree, results: Sequence[Mapping[str, Any]]) -> Times:
+def _own_times(tree: Tree, results: Sequence[Mapping[str, Any]]) -> Times:
     """One execution's own times by the nodes of `tree`, to which its paths are added."""
     own: dict[int, float] = {}
     for result in results:
-        places = tree.add(_checked(tree_from_rows, result.get("tree")))
-        for index, own_ns in _checked(_times, result.get("times", {})).items():
+        places = tree.add(_convert(tree_from_rows, result.get("tree")))
+        for index, own_ns in _convert(_times, result.get("times", {})).items():
             if 0 <= index < len(places):
                 own[places[index]] = own.get(places[index], 0.0) + own_ns
     return own
@@ -378,7 +380,7 @@ def _sampled(tree: Tree, results: Sequence[Mapping[str, Any]]) -> Times:
 def _sum(results: Sequence[Mapping[str, Any]]) -> dict[int, float]:
     total: dict[int, float] = {}
     for result in results:
-        for index, elapsed_ns in _checked(_times, result.get("times", {})).items():
+        for index, elapsed_ns in _convert(_times, result.get("times", {})).items():
             total[index] = total.get(index, 0.0) + elapsed_ns
     return total
 
@@ -387,7 +389,7 @@ def _times(value: Any) -> dict[int, float]:
     return {int(index): min(max(float(elapsed_ns), 0.0), 1e18) for index, elapsed_ns in value.items()}
 
 
-def _checked(convert: Callable[[Any], _T], value: Any) -> _T:
+def _convert(convert: Callable[[Any], _T], value: Any) -> _T:
     """Convert a value of the result file. The traced program may have written it: a bad value is not our error."""
     try:
         return convert(value)

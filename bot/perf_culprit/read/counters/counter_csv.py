@@ -58,7 +58,7 @@ def _header(line: str) -> tuple[str, list[str]]:
     return delimiter, [name.strip() for name in names or [""]]
 
 
-def _opened(source: Source) -> Sheet:
+def _open(source: Source) -> Sheet:
     delimiter, columns = _header(next(filter(_is_data, source.lines()), ""))
     rows = (row for row in csv_rows(source, delimiter=delimiter) if not row[1][0].startswith("#"))
     next(rows, None)
@@ -109,5 +109,5 @@ COUNTER_CSV = ResultReader(
     description="counters as CSV or TSV: time, counters, perhaps the load",
     example="any script that writes time,NAME,... rows",
     matches=_matches,
-    read=CsvRecords(opened=_opened, broken="is not a row of counters", is_exact=True),
+    read=CsvRecords(opened=_open, broken="is not a row of counters", is_exact=True),
 )

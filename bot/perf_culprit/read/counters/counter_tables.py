@@ -129,7 +129,7 @@ def build_table(
     if infinite.any():
         columns = np.where(infinite, np.nan, columns)
         notes.append(f"infinite values count as missing: {int(infinite.sum())}")
-    times, columns, order_notes = _ordered(times, columns)
+    times, columns, order_notes = _order(times, columns)
     notes += order_notes
     if load is not None:
         columns, load = columns[:, :-1], columns[:, -1]
@@ -182,7 +182,7 @@ def _too_large(place: str) -> DataError:
     )
 
 
-def _ordered(times: "Floats", columns: "Floats") -> "tuple[Floats, Floats, list[str]]":
+def _order(times: "Floats", columns: "Floats") -> "tuple[Floats, Floats, list[str]]":
     """Sort the rows by time, one per instant. If a clock was set back, no other order can be recovered."""
     import numpy as np
 

@@ -183,7 +183,7 @@ class _Objects(PerfStat):
             for entry in _objects(text, place):
                 # An object may hold only a metric that perf derived from others.
                 if isinstance(event := entry.get("event"), str) and event and COUNTER_VALUE in entry:
-                    self.add(_counted(event, entry, place))
+                    self.add(_count(event, entry, place))
 
 
 def _objects(text: str, place: str) -> Iterator[dict[str, Any]]:
@@ -200,7 +200,7 @@ def _objects(text: str, place: str) -> Iterator[dict[str, Any]]:
             position += 1
 
 
-def _counted(event: str, entry: dict[str, Any], place: str) -> Reading:
+def _count(event: str, entry: dict[str, Any], place: str) -> Reading:
     unit, value = entry.get("unit"), entry[COUNTER_VALUE]
     scopes = [f"{name} {str(entry[name])[:SCOPE_WORDS]}" for name in SCOPES if isinstance(entry.get(name), str | int)]
     is_counted = not (isinstance(value, str) and value.strip() in NOT_COUNTED)

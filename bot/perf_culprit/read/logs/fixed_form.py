@@ -81,7 +81,7 @@ def steps_of(expression: bytes) -> tuple[_Step, ...] | None:
             return None
         tokens.append(token)
         at = token.end()
-    return _settled(_nested(iter(tokens))[0])
+    return _settle(_nested(iter(tokens))[0])
 
 
 def _nested(tokens: Iterator[re.Match[bytes]]) -> tuple[list[_Step], bytes]:
@@ -105,13 +105,13 @@ def _nested(tokens: Iterator[re.Match[bytes]]) -> tuple[list[_Step], bytes]:
     return steps, b""
 
 
-def _settled(steps: Sequence[_Step], *, is_part: bool = False) -> tuple[_Step, ...] | None:
+def _settle(steps: Sequence[_Step], *, is_part: bool = False) -> tuple[_Step, ...] | None:
     """Make lazy repeats end where the next step may begin; None if a part may fit only on a later path."""
     settled: list[_Step] = []
     for place, step in enumerate(steps):
         after = next((one for one in steps[place + 1 :] if one.kind not in {"(", ")"}), None)
         begins = None if after is None or after.kind in {"?", "*", "?:", "\\b"} else after.members
-        part = _settled(step.part, is_part=True)
+        part = _settle(step.part, is_part=True)
         if part is None or (step.kind == "?:" and (step.name or any(inner.name for inner in part))):
             return None
         if step.keep == "?" and step.kind != "?" and begins is not None and not is_part:
@@ -172,12 +172,12 @@ def _run(step: _Step, data: Bytes, at: Places) -> tuple[Places, Places]:
             before: NDArray[np.uint8] = np.bitwise_count(((wrong & -wrong) >> _SEVEN) - _ONE) >> 3
             return before
 
-        at, _ = _moved(right, 8, at)
+        at, _ = _move(right, 8, at)
     inside = step.inside.astype(np.intp)
-    return _moved(lambda places: inside.take(data.take(places)), 1, at)
+    return _move(lambda places: inside.take(data.take(places)), 1, at)
 
 
-def _moved(right: Callable[[Places], NDArray[np.integer[Any]]], most: int, at: Places) -> tuple[Places, Places]:
+def _move(right: Callable[[Places], NDArray[np.integer[Any]]], most: int, at: Places) -> tuple[Places, Places]:
     """Move places past the right bytes, which `right` counts, up to `most` a step; also return which may continue."""
     end, which, moving = at.copy(), np.arange(len(at)), at.copy()
     for _ in range(FILE_LIMITS.pattern_steps):

@@ -65,7 +65,7 @@ def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BL
         with unpacked(name, truncated=truncated) as stream:
             size = None if isinstance(stream, _Bounded) or name == STDIN_NAME else _size(Path(name))
             if size is None:
-                yield from _streamed(stream, block_bytes=block_bytes)
+                yield from _stream(stream, block_bytes=block_bytes)
             else:
                 for start in range(0, size, block_bytes):
                     yield Stretch(path=name, start=start, end=min(start + block_bytes, size))
@@ -105,7 +105,7 @@ def _size(path: Path) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _streamed(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
+def _stream(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
     rest = b""
     while data := stream.read(block_bytes):
         data = rest + data

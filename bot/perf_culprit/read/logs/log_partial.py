@@ -76,7 +76,7 @@ def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> 
         rows=len(read.rows),
         unused=Counter(fault for fault, _, _ in faults),
         examples=tuple(
-            UnusedLine(fault=fault, line=place + 1, text=_shown(line))
+            UnusedLine(fault=fault, line=place + 1, text=_line_start(line))
             for fault, place, line in faults[: TEXT_LIMITS.log_examples]
         ),
     )
@@ -88,7 +88,7 @@ def merge(a: Part, b: Part) -> Part:
     """Join `a`'s lines and the following lines of `b`. Associative up to rounding of sums; changes neither part."""
     if not a.lines or not b.lines:
         return b if b.lines else a
-    open_calls = _joined(a, b)
+    open_calls = _join(a, b)
     later = (one if one.line is None else structs.replace(one, line=one.line + a.lines) for one in b.examples)
     whole = replace(
         a,
@@ -101,10 +101,10 @@ def merge(a: Part, b: Part) -> Part:
     horizon = a.settings.horizon
     still_open = [call for call in open_calls if call.from_start < horizon or call.from_end < horizon]
     closed = [call.rows for call in open_calls if call.from_start >= horizon and call.from_end >= horizon]
-    return _with_calls(whole, _completed(a, closed), open_calls=still_open, neighbour=b.services)
+    return _with_calls(whole, _complete(a, closed), open_calls=still_open, neighbour=b.services)
 
 
-def _joined(a: Part, b: Part) -> list[OpenCall]:
+def _join(a: Part, b: Part) -> list[OpenCall]:
     """Return the open calls of both parts; the two halves of one call become one."""
     last = {call.key: i for i, call in enumerate(a.open_calls)}
     first = {call.key: i for i, call in reversed([*enumerate(b.open_calls)])}
@@ -127,7 +127,7 @@ def _joined(a: Part, b: Part) -> list[OpenCall]:
 
 def finish(part: Part) -> Part:
     """Close the open calls of a whole log's part: no lines come before or after it that could complete them."""
-    return _with_calls(part, _completed(part, [call.rows for call in part.open_calls]), open_calls=[])
+    return _with_calls(part, _complete(part, [call.rows for call in part.open_calls]), open_calls=[])
 
 
 def _by_call(rows: Rows, horizon: int, complete: CompleteCalls) -> list[OpenCall]:
@@ -156,7 +156,7 @@ def _first_places(calls: Places) -> dict[int, int]:
     return dict(zip(numbers.tolist(), firsts.tolist(), strict=True))
 
 
-def _completed(part: Part, calls: Iterable[Sequence[Row]]) -> CompleteCalls:
+def _complete(part: Part, calls: Iterable[Sequence[Row]]) -> CompleteCalls:
     complete = CompleteCalls(settings=part.settings, ms_per_unit=part.ms_per_unit)
     for rows in calls:
         complete.add(rows)
@@ -195,7 +195,7 @@ def _with_calls(
         }
     check_services(len(services))
     examples = (
-        UnusedLine(fault=fault, line=None, text=_shown(b" ".join([field for field in row if field])))
+        UnusedLine(fault=fault, line=None, text=_line_start(b" ".join([field for field in row if field])))
         for fault, row in complete.unused_rows
     )
     return replace(
@@ -208,5 +208,5 @@ def _with_calls(
     )
 
 
-def _shown(line: bytes) -> str:
+def _line_start(line: bytes) -> str:
     return line[:400].decode("utf-8", "replace")

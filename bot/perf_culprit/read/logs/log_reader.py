@@ -77,7 +77,7 @@ def open_cluster(address: str, names: Sequence[str]) -> Iterator[Cluster]:
         _check_workers(client, names)
         executor = client.get_executor(pure=False, retries=RETRIES)
         try:
-            yield Cluster(executor=_Told(executor), workers=sum(client.nthreads().values()))
+            yield Cluster(executor=_NamedFailures(executor), workers=sum(client.nthreads().values()))
         except (KilledWorker, CommClosedError):
             raise InfrastructureError(
                 "workers, or the connection to them, were lost",
@@ -120,20 +120,20 @@ def sizes(paths: Sequence[str]) -> dict[str, int | None]:
     return {path: os.stat(path).st_size if os.path.isfile(path) else None for path in paths}  # noqa: PTH113, PTH116 - the paths came as text and go back as text
 
 
-class _Told(Executor):
+class _NamedFailures(Executor):
     """The cluster's executor. Its failures name the machine and the next step."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        return self._executor.submit(_told, fn, *args, **kwargs)
+        return self._executor.submit(_with_named_failure, fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Do nothing: the cluster belongs to its owner and stays up."""
 
 
-def _told(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def _with_named_failure(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     try:
         return function(*args, **kwargs)
     except OSError as error:
@@ -183,7 +183,7 @@ def read_log(
     # This process is one of the workers if it can limit the pattern's time.
     others = workers - can_be_limited()
     if executor is not None:
-        part = _shared(every, analysed, executor=executor, ahead=2 * workers)
+        part = _read_in_workers(every, analysed, executor=executor, ahead=2 * workers)
     elif can_be_limited() and (is_whole or not others):
         part = reduce(merge, map(analysed, every))
     else:
@@ -216,7 +216,7 @@ def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, other
     # Spawning is safe whatever threads the caller has; forking is not.
     with process_pool(others, context=get_context("spawn"), initializer=gc.disable) as pool:
         try:
-            return _shared(every, analysed, executor=pool, ahead=2 * others, helps=can_be_limited())
+            return _read_in_workers(every, analysed, executor=pool, ahead=2 * others, helps=can_be_limited())
         except BrokenProcessPool:
             raise InfrastructureError(
                 "a worker process ended without a result",
@@ -226,7 +226,7 @@ def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, other
             pool.shutdown(cancel_futures=True)
 
 
-def _shared(
+def _read_in_workers(
     every: Iterator[Stretch | Lines], analysed: Analysis, *, executor: Executor, ahead: int, helps: bool = False
 ) -> Part:
     """`ahead`: the number of blocks that the executor has at a time. `helps`: this process analyses blocks too."""

@@ -72,11 +72,11 @@ class Rows:
                 every[self.starts[field, tile] + done] & _MASKS.take(own - done, mode="clip")
                 for done in range(0, min(own.max(initial=0), MOST_COMPARED), 8)
             ]
-        digests = reduce(lambda digests, words: _mixed(digests ^ words), columns)
+        digests = reduce(lambda digests, words: _mix(digests ^ words), columns)
         rest = itself = np.arange(len(digests))
         firsts, table = itself.copy(), np.empty(_BUCKETS, np.intp)
         while rest.size:
-            digests = _mixed(digests)
+            digests = _mix(digests)
             buckets = digests[rest] % _BUCKETS
             # If one place is assigned several times, the last assignment stays.
             table[buckets[::-1]] = rest[::-1]
@@ -114,7 +114,7 @@ def tiles(size: int) -> Iterator[slice]:
     return (slice(begin, min(begin + AT_ONCE, size)) for begin in range(0, max(size, 1), AT_ONCE))
 
 
-def _mixed(words: Words) -> Words:
+def _mix(words: Words) -> Words:
     words = words * _FACTOR
     return words ^ (words >> _SHIFT)
 
@@ -139,11 +139,11 @@ def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
     """Read the lines by the pattern's fixed form, if it has one, and those that do not fit by the pattern itself."""
     padded = data + PADDING
     begins, ends = _line_places(padded, len(data) + (bool(data) and not data.endswith(b"\n")))
-    starts, lengths, fits = _fitted(padded, begins, ends, pattern)
+    starts, lengths, fits = _fit(padded, begins, ends, pattern)
     # Empty lines are no executions.
     others = np.flatnonzero(~fits & (ends > begins))
     lines = [data[begin:end] for begin, end in zip(begins[others].tolist(), ends[others].tolist(), strict=True)]
-    text, more_starts, more_lengths, is_read = _searched(lines, pattern)
+    text, more_starts, more_lengths, is_read = _search(lines, pattern)
     if not starts.size:
         padded, starts, lengths = text, more_starts, more_lengths
     elif more_starts.size:
@@ -163,7 +163,7 @@ def presets_that_read(lines: Sequence[bytes]) -> list[str]:
     return [name for name in PRESETS if len(read_lines(b"\n".join(lines), load_pattern(name)).rows)]
 
 
-def _searched(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Places, Places, Bools]:
+def _search(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Places, Places, Bools]:
     """Return the fields' texts, each field's starts and lengths in them, and which lines matched. Work tile by tile."""
     texts, sizes, is_read = list[bytes](), [np.empty(0, np.intp)], list[bool]()
     for tile in tiles(len(lines)):
@@ -202,7 +202,7 @@ def _first_places(padded: bytes, begins: Places, ends: Places, text: bytes) -> P
     return np.where(first < 0, begins, first)
 
 
-def _fitted(padded: bytes, begins: Places, ends: Places, pattern: LinePattern) -> tuple[Places, Places, Bools]:
+def _fit(padded: bytes, begins: Places, ends: Places, pattern: LinePattern) -> tuple[Places, Places, Bools]:
     """Return the starts and lengths of the fields in lines of the fixed form, and which lines fit it."""
     fits = np.zeros(len(begins), bool)
     usable = ends - begins <= FILE_LIMITS.log_line_bytes

@@ -109,10 +109,10 @@ class Squares:
         for execution, parent in enumerate(shape.parents):
             if parent >= 0:
                 own_ms[:, parent] -= times_ms[:, execution]
-        self.nodes = _plus(self.nodes, *_summed(nodes, times_ms, own_ms))
+        self.nodes = _plus(self.nodes, *_sum_rows(nodes, times_ms, own_ms))
         # A recursion's elapsed time counts once.
         outer_ms = times_ms * np.array(shape.is_outer)
-        self.methods = _plus(self.methods, *_summed(self._rows_of(methods), outer_ms, own_ms))
+        self.methods = _plus(self.methods, *_sum_rows(self._rows_of(methods), outer_ms, own_ms))
 
     def take_in(self, nodes: Sequence[int], other: "Squares") -> None:
         """Add `other`'s sums; its node i is node `nodes[i]` here."""
@@ -151,7 +151,7 @@ def _plus(table: Floats, rows: Sequence[int] | Places, sums: Floats) -> Floats:
     return table
 
 
-def _summed(rows: Sequence[int], times_ms: Floats, own_ms: Floats) -> tuple[Places, Floats]:
+def _sum_rows(rows: Sequence[int], times_ms: Floats, own_ms: Floats) -> tuple[Places, Floats]:
     """Return the distinct rows, and the sums of the (calls, lines) times of the lines with one row."""
     which = np.array(rows, np.intp)
     order = np.argsort(which, kind="stable")

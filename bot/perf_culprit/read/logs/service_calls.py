@@ -86,7 +86,7 @@ def response_times(calls: Iterable[tuple[float, float | None, bytes]], *, settin
     for elapsed_ms, time_s, _ in timed:
         if time_s != _UNKNOWN_TIME:
             _add_window(windows, int(time_s // settings.window_s), (1, elapsed_ms, elapsed_ms))
-    doublings, windows = _coarsened(windows, 0)
+    doublings, windows = _coarsen(windows, 0)
     return ResponseTimes(
         calls=len(times),
         mean_ms=mean,
@@ -110,7 +110,7 @@ def merged(one: ResponseTimes, other: ResponseTimes, *, settings: ReadingSetting
     for part in (one, other):
         for number, total in part.windows:
             _add_window(windows, number >> (doublings - part.doublings), total)
-    doublings, windows = _coarsened(windows, doublings)
+    doublings, windows = _coarsen(windows, doublings)
     return ResponseTimes(
         calls=calls,
         mean_ms=one.mean_ms + difference * other.calls / calls,
@@ -189,7 +189,7 @@ def _add_window(windows: dict[int, _Total], number: int, total: _Total) -> None:
     windows[number] = (calls + total[0], total_ms + total[1], max(longest_ms, total[2]))
 
 
-def _coarsened(windows: dict[int, _Total], doublings: int) -> tuple[int, dict[int, _Total]]:
+def _coarsen(windows: dict[int, _Total], doublings: int) -> tuple[int, dict[int, _Total]]:
     while len(windows) > FILE_LIMITS.windows:
         doublings += 1
         wider: dict[int, _Total] = {}
@@ -240,7 +240,7 @@ class ServicePart:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Alike:
+class _CallGroup:
     """Calls of one service whose lines differ only in their times."""
 
     shape: Shape
@@ -255,7 +255,7 @@ class CompleteCalls:
     ms_per_unit: float
     unused: Counter[LineFault] = field(default_factory=Counter)
     unused_rows: list[tuple[LineFault, Row]] = field(default_factory=list)
-    _alike: dict[bytes, dict[tuple[tuple[bytes, ...], tuple[bytes, ...]], _Alike]] = field(default_factory=dict)
+    _alike: dict[bytes, dict[tuple[tuple[bytes, ...], tuple[bytes, ...]], _CallGroup]] = field(default_factory=dict)
     _timed: dict[bytes, list[tuple[float, float | None, bytes]]] = field(default_factory=dict)
     _executed: dict[bytes, list[tuple[float, float | None, bytes]]] = field(default_factory=dict)
     _method: bytes | None = field(init=False)
@@ -336,7 +336,7 @@ class CompleteCalls:
         check_services(len(self._alike))
         group = shapes.get((labels, methods))
         if group is None:
-            group = shapes[labels, methods] = _Alike(shape=shape_of(labels, methods))
+            group = shapes[labels, methods] = _CallGroup(shape=shape_of(labels, methods))
         group.times_ms.append(times_ms)
         tops = group.shape.tops
         timed = [(line, self._executed) for line, method in enumerate(methods) if method == self._method]

@@ -40,7 +40,7 @@ VERSION_TABLE: Final = "perf_culprit_version"
 METADATA: Final = MetaData()
 
 
-def _appended(name: str) -> Table:
+def _append_table(name: str) -> Table:
     """A table of added rows. `key` survives compaction, `path` has the run's time and size, `suite` is a folder."""
     return Table(
         f"perf_culprit_{name}",
@@ -54,8 +54,8 @@ def _appended(name: str) -> Table:
     )
 
 
-RUNS_TABLE: Final = _appended("runs")
-ACCEPTANCES_TABLE: Final = _appended("acceptances")
+RUNS_TABLE: Final = _append_table("runs")
+ACCEPTANCES_TABLE: Final = _append_table("acceptances")
 BISECTIONS_TABLE: Final = Table(
     "perf_culprit_bisections",
     METADATA,
