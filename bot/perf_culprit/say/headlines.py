@@ -112,7 +112,7 @@ _EXPECTED = {
 def headline(report: Report, sections: Sections) -> Headline:
     answer = _of_conclusion(report, sections)
     if gone := unexplained(report):
-        answer = _untested(replace(answer, text=f"{answer.text}; {len(gone):,} missing"))
+        answer = _not_green(replace(answer, text=f"{answer.text}; {len(gone):,} missing"))
     if report.lost:
         answer = _lost_first(report, answer)
     if any(note.code is Remark.LOST for note in report.notes) or report.has_failed_command:
@@ -136,10 +136,10 @@ def _lost_first(report: Report, answer: Headline) -> Headline:
     named = [one for one in report.lost if one.benchmark]
     how = "skipped" if all(one.kind is Loss.SKIPPED for one in named) else "failed"
     first = f"{count_of(len(named), 'benchmark')} {how}" if named else f"The {report.lost[0].side} failed"
-    return _untested(replace(answer, text=f"{first}; {answer.text[0].lower()}{answer.text[1:]}"))
+    return _not_green(replace(answer, text=f"{first}; {answer.text[0].lower()}{answer.text[1:]}"))
 
 
-def _untested(answer: Headline) -> Headline:
+def _not_green(answer: Headline) -> Headline:
     """Return the headline of a run that lacks something: it is not green."""
     is_fine = answer.tone in (Tone.FINE, Tone.BETTER, Tone.PLAIN)
     return replace(answer, emoji="⚠️", tone=Tone.UNSURE) if is_fine else answer
