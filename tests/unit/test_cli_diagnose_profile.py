@@ -43,7 +43,7 @@ def test_counts_are_ranked_by_their_shares(
         (["--profile", "shop.pstats", "--log", "x"], 2, "give one of the two"),
         (["--profile", "none.json"], 3, "cannot be read"),
         (["--profile", "pyspy.txt", "--format", "x"], 2, "is not a known format of profiles"),
-        (["--profile", "sums.callgrind", "perf.script"], 3, "which no one order has"),
+        (["--profile", "sums.callgrind", "perf.script"], 3, "which cannot be ranked together"),
     ],
 )
 def test_what_is_wrong_is_said(

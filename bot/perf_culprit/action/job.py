@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from perf_culprit.say.comparison import PageOptions
 
 
-# The job's log: folds, messages on the run's page, and untrusted text that stays text.
 class RunnerLog:
-    """Writes to the runner's log.
+    """Writes lines, folds and messages of the run's page to the runner's log.
 
     Every line passes `plain_lines` (no escape or bidi characters) and `neutral` (nothing foreign becomes a command).
     """
@@ -113,7 +112,7 @@ def draw_or_warn(job: ActionJob, report: Report, draw: Callable[[], str]) -> str
 
 @contextmanager
 def further_work(job: ActionJob, what: str) -> Iterator[None]:
-    """Work after the verdict was sent, which no failure can change any more: each is only a warning."""
+    """Do work after the verdict was sent. A failure cannot change the verdict any more, so it is only a warning."""
     try:
         yield
     except BotError as error:
@@ -209,14 +208,14 @@ def flagged_json(reports: Iterable[Report]) -> str:
 
     def inert(name: str) -> str:
         return "".join(
-            character if character.isascii() and (character.isalnum() or character in _INERT) else _escaped(character)
+            character if character.isascii() and (character.isalnum() or character in _INERT) else _escape(character)
             for character in name
         )
 
     return "[" + ",".join(f'"{inert(name)}"' for report in reports for name in flagged(report)) + "]"
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return json.dumps(character)[1:-1] if not character.isascii() else f"\\u{ord(character):04x}"
 
 

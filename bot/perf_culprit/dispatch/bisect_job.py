@@ -18,7 +18,7 @@ from perf_culprit.errors import DataError, UsageError
 from perf_culprit.files import read_limited, replace_file
 from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
 from perf_culprit.machine.this_machine import this_machine
-from perf_culprit.measure.quantities_of_commands import is_missing
+from perf_culprit.measure.quantities_of_commands import why_uncountable
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.worktree_executor import Pace, RoundResult, WorktreeExecutor
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
@@ -75,7 +75,7 @@ def measure_job(options: MeasureBisectJob, *, config: Config, say: Say, stdin: B
         environment=options.environment,
         count=commands.count,
     )
-    missing = None if commands.count is None else is_missing(commands.count)
+    missing = None if commands.count is None else why_uncountable(commands.count)
     if missing is not None:
         say(cannot := f"{commands.count} cannot be counted: {missing}")
         file.parent.mkdir(parents=True, exist_ok=True)

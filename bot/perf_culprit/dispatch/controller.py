@@ -1,4 +1,8 @@
-"""One event of a bisection: take the results, decide, store, dispatch and report."""
+"""One event of a bisection: take the results, decide, store, dispatch and report.
+
+If a job is killed in between, the next call resumes from the stored state. A result counts once, even if it arrives
+several times. A dispatch is sent by the controller that stored it, or by another one after that one has surely died.
+"""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -34,6 +38,10 @@ from perf_culprit.store.protocol import BisectionStore, LoadedBisection, Store
 # If a stored dispatch has no run after this time, its controller died before sending it.
 SENDER_IS_LATE: Final = timedelta(minutes=5)
 MOST_FRUITLESS: Final = 3
+MOST_CONFLICTS: Final = 30
+MOST_STOP_CONFLICTS: Final = 10
+UPLOAD: Final = "nothing of it counts; upload what bisect-job wrote"
+REWRITTEN: Final = "the history branch was rewritten or put back; start again with a new command, or restore the branch"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,10 +92,7 @@ class Controller:
     name: str = field(default_factory=lambda: secrets.token_hex(8))
 
 
-MOST_STOP_CONFLICTS: Final = 10
-
-
-def ended(bisection: Bisection, *, note: Reason) -> Bisection:
+def end_search(bisection: Bisection, *, note: Reason) -> Bisection:
     """End the bisection with the best answer so far, without waiting for anything under way."""
     bisection = by_counts(bisection)
     outcome = Search(bisection.search).partial_outcome()
@@ -96,8 +101,9 @@ def ended(bisection: Bisection, *, note: Reason) -> Bisection:
     return replace(bisection, search=replace(bisection.search, outcome=outcome), dispatches=closed, times=None)
 
 
-def stopped(bisection: Bisection, objection: Objection) -> Bisection:
-    done = ended(bisection, note=bisection.objected(objection))
+def stop_search(bisection: Bisection, objection: Objection) -> Bisection:
+    """End the bisection because of an objection, which its answer then states."""
+    done = end_search(bisection, note=bisection.objected(objection))
     return replace(done, stopped=objection)
 
 
@@ -107,7 +113,7 @@ def stop_bisection(controller: Controller, name: str, *, objection: Objection) -
         loaded = controller.bisections.load(name)
         if loaded is None or loaded.bisection.is_done:
             return None
-        bisection = stopped(loaded.bisection, objection)
+        bisection = stop_search(loaded.bisection, objection)
         try:
             controller.bisections.store(bisection, expected=loaded.version)
         except BisectionConflictError:
@@ -149,16 +155,17 @@ def _stop(controller: Controller, bisection: Bisection) -> Bisection:
     """End the search if continuing is useless or unwanted, or if no time is left."""
     objection = controller.objection(bisection)
     if objection is not None:
-        return stopped(bisection, objection)
+        return stop_search(bisection, objection)
     if is_still_there(bisection):
-        return ended(bisection, note=because(SearchReason.STILL_THERE))
+        return end_search(bisection, note=because(SearchReason.STILL_THERE))
     if bisection.deadline is not None and controller.now() > bisection.deadline:
-        return ended(bisection, note=because(SearchReason.TIME_SPENT))
+        return end_search(bisection, note=because(SearchReason.TIME_SPENT))
     if bisection.open_dispatch is None and bisection.alarm is not None and bisection.alarm.proves is not None:
-        # All of its rounds were in one dispatch. Its rate does not allow for choosing after a look at some of them.
-        return ended(bisection, note=because(SearchReason.TIME_SPENT))
+        # A second measurement that proves a regression has all rounds in one dispatch. More rounds after a look at
+        # these would raise its rate of false alarms.
+        return end_search(bisection, note=because(SearchReason.TIME_SPENT))
     if bisection.fruitless >= MOST_FRUITLESS:
-        return ended(bisection, note=because(SearchReason.DISPATCHES_FRUITLESS, count=bisection.fruitless))
+        return end_search(bisection, note=because(SearchReason.DISPATCHES_FRUITLESS, count=bisection.fruitless))
     return bisection
 
 
@@ -230,16 +237,6 @@ def _record(controller: Controller, bisection: Bisection, version: str | None) -
     recorded = replace(bisection, recorded=True)
     _store_quietly(controller, recorded, version)
     return recorded
-
-
-# One event of a bisection: take the results, then settle the next step.
-#
-# If a job is killed in between, the next call resumes from the stored state. A result counts once, even if it arrives
-# several times. A dispatch is sent by the controller that stored it, or by another one after that one has surely died.
-
-MOST_CONFLICTS: Final = 30
-UPLOAD: Final = "nothing of it counts; upload what bisect-job wrote"
-REWRITTEN: Final = "the history branch was rewritten or put back; start again with a new command, or restore the branch"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

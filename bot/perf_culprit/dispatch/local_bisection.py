@@ -25,7 +25,7 @@ from perf_culprit.dispatch.commit_range import (
     prior_facts,
     prior_from,
 )
-from perf_culprit.dispatch.controller import Controller, Dispatcher, advance_named, ended, settle
+from perf_culprit.dispatch.controller import Controller, Dispatcher, advance_named, end_search, settle
 from perf_culprit.dispatch.local_dispatcher import StateFile, open_dispatcher
 from perf_culprit.dispatch.stored_samples import record_search, stored_runs, usable_blocks
 from perf_culprit.errors import BotError, UsageError
@@ -396,7 +396,7 @@ def _search(
     while not step.bisection.is_done:
         step = advance_named(controller, bisection.id)
         if deadline is not None and time.monotonic() > deadline and not step.bisection.is_done:
-            return ended(step.bisection, note=because(SearchReason.TIME_SPENT, file=str(by_time or file)))
+            return end_search(step.bisection, note=because(SearchReason.TIME_SPENT, file=str(by_time or file)))
     return step.bisection
 
 

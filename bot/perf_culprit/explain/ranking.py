@@ -56,9 +56,8 @@ def minimum_self_ms(trees: Iterable[CallTree], settings: RankingSettings) -> flo
 def rank_suspects(trees: Sequence[CallTree], settings: RankingSettings) -> tuple[MethodSuspect, ...]:
     """Rank every method, the highest score first, methods of tiny absolute time after all others.
 
-    Tiny: below the minimum self time per call in every service; many short executions add up there. In the source, most
-    false positives have a large share of a service that is fast anyway. Their absolute times identify them ([Z15]
-    4.1.1).
+    A time is tiny if it is below the minimum self time per call in every service. In the source, most false positives
+    have a large share of a service that is fast anyway, and their absolute times identify them ([Z15] 4.1.1).
     """
     limit_ms = minimum_self_ms(trees, settings)
     methods: dict[str, list[_Use]] = {}
@@ -150,7 +149,7 @@ def rank_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosi
     units = sorted({profile.unit for profile in reading.profiles})
     if len(units) > 1:
         raise DataError(
-            f"the profiles count {' and '.join(units)}, which no one order has",
+            f"the profiles count {' and '.join(units)}, which cannot be ranked together",
             next_step="give profiles of one tool and one event",
         )
     trees = tuple(map(call_tree, reading.profiles))
@@ -215,7 +214,7 @@ def _statistics(profile: Profile) -> ServiceStatistics:
 
 
 def functions_as_run(profiles: Sequence[Profile]) -> Run:
-    """Own times over all paths of a function, because they exclude changes in its callees [B17]."""
+    """Return each function's own time over all of its paths: own times exclude changes in its callees [B17]."""
     benchmarks = []
     for profile in profiles:
         metric = Metric(name="own time", unit=profile.unit, direction=Direction.LOWER_IS_BETTER)

@@ -21,7 +21,7 @@ from perf_culprit.dispatch.local_bisection import (
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.bisect_packages import noted, with_packages
 from perf_culprit.flows.user_commands import by_time, cannot_count, profiling, shell_commands, uncountable
-from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
+from perf_culprit.measure.quantities_of_commands import METHODS, why_uncountable
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import BisectionReport
 from perf_culprit.model.bisection_files import encode_bisection
@@ -105,7 +105,7 @@ def _by_commit(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport
         )
     if count is None:
         return _search_here(plan, config=config, say=say)
-    why = is_missing(count)
+    why = why_uncountable(count)
     if why is not None:
         why = cannot_count(count, why)
     else:
@@ -159,7 +159,7 @@ class _Auto:
             )
         self._config, self._say = config, say
         self._state = state_file(plan)
-        self._missing = is_missing(Count.INSTRUCTIONS)
+        self._missing = why_uncountable(Count.INSTRUCTIONS)
         self._plan = replace(plan.with_options(metric=None, state=self._state), auto=THEN_COUNTS)
         if self._missing is not None:
             self._plan = replace(self._plan, auto=cannot_count(Count.INSTRUCTIONS, self._missing))

@@ -1,7 +1,7 @@
 """history -> history: store, import or accept runs, and copy histories between places."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,13 +125,13 @@ def import_history(request: Import, *, config: Config, token: str | None = None)
             history.commits(suite)
         before = set(history.names)
         new = _not_stored(history, runs)
-        stored_files = () if request.dry_run or not new else history.append_all(new)
+        new_names = () if request.dry_run or not new else history.append_all(new)
     return _import_result(
         runs,
         repository=request.repository,
         without_commit=len(read) - len(runs),
-        already_stored=len(runs) - len(new) + len(before.intersection(stored_files)),
-        dropped=0 if request.dry_run else len(new) - len(stored_files),
+        already_stored=len(runs) - len(new) + len(before.intersection(new_names)),
+        dropped=0 if request.dry_run else len(new) - len(new_names),
         stored=not request.dry_run,
     )
 
@@ -174,14 +174,15 @@ def _import_result(
     )
 
 
-LOOKED_AT_RUNS = 5
+LOOKED_AT_RUNS: Final = 5  # the newest, which know the names of benchmarks if the accepted commit has no run
+ORIGIN: Final = "origin"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredAcceptance:
-    """A stored acceptance. `benchmarks` empty: all that got worse at its commit. `stored`: False if it existed before.
+    """An acceptance in the history. Without `benchmarks` it is for all that got worse at its commit.
 
-    `is_checked` is False if no stored run shows which benchmarks there are.
+    `stored` is False if the history had it already, `is_checked` if no stored run shows which benchmarks there are.
     """
 
     acceptance: Acceptance
@@ -218,7 +219,7 @@ def store_acceptance(
     )
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         acceptance = replace(acceptance, suite=only_suite(history, config.suite))
-        runs = _looked_at(history, acceptance)
+        runs = _runs_to_check(history, acceptance)
         named = tuple(
             replace(entry, changes=changes) if (changes := _both_sides(history, runs, entry, config, place)) else entry
             for entry in _with_names(runs, acceptance)
@@ -250,13 +251,12 @@ def list_acceptances(request: HistoryAccepted, *, config: Config) -> tuple[Accep
         base, head = (git.resolve_commit(request.repository, end) for end in (request.since, "HEAD"))
         commits = commits_between(request.repository, base=base, head=head)
         entries = tuple(entry for entry in entries if entry.commit in commits)
-    merged = {(entry.time, entry.author, entry.reason) for entry in entries if entry.pull_request is None}
-    acceptances = (
-        entry
-        for entry in entries
-        if entry.pull_request is None or (entry.time, entry.author, entry.reason) not in merged
-    )
-    return tuple(reversed([*acceptances]))
+
+    def identity(entry: Acceptance) -> tuple[datetime, str, str]:
+        return entry.time, entry.author, entry.reason
+
+    merged = {identity(entry) for entry in entries if entry.pull_request is None}
+    return tuple(entry for entry in reversed(entries) if entry.pull_request is None or identity(entry) not in merged)
 
 
 def accept_here(request: Accept, *, config: Config) -> StoredAcceptance:
@@ -286,7 +286,7 @@ def _git_author(repository: Path) -> str:
     return name
 
 
-def _looked_at(history: Store, acceptance: Acceptance) -> list[Run]:
+def _runs_to_check(history: Store, acceptance: Acceptance) -> list[Run]:
     """The commit's stored runs. Without any, the newest runs, which may have a named benchmark."""
     at_commit = _runs(history.runs(acceptance.suite, [acceptance.commit]))
     if at_commit or acceptance.benchmark is None:
@@ -317,17 +317,15 @@ def _runs(stored: Iterable[object]) -> list[Run]:
     return [entry.run for entry in stored if isinstance(entry, NamedRun)]
 
 
-ORIGIN: Final = "origin"
-
-
 def copy_between(request: HistoryCopy, *, config: Config, environ: Mapping[str, str]) -> tuple[Mapping[str, int], int]:
     """Copy a history. Count the files copied, by kind, and those already there. Places are `origin`, paths or URLs."""
-    opened = []
-    for name in (request.source, request.target):
+
+    def opened(name: str) -> AbstractContextManager[Store]:
         place = with_database(config, environ=environ, option=name).history
-        opened.append(open_history(place, request.repository, url=None if name == ORIGIN else name))
-    with opened[0] as read, opened[1] as written:
-        return copy_history(read, written)
+        return open_history(place, request.repository, url=None if name == ORIGIN else name)
+
+    with opened(request.source) as source, opened(request.target) as target:
+        return copy_history(source, target)
 
 
 def migrate_database(config: Config) -> tuple[str, bool]:

@@ -11,7 +11,7 @@ from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.machine.culprit_diagnosis import Profiling
-from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
+from perf_culprit.measure.quantities_of_commands import METHODS, why_uncountable
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace, not_taken
 from perf_culprit.measure.worktree_executor import interleaved
@@ -67,7 +67,7 @@ def counting_commands(commands: Commands, *, metric: str | None, tool: str, say:
     quantity = quantity_of(metric)
     if quantity is None:
         return commands, tool
-    why = is_missing(quantity)
+    why = why_uncountable(quantity)
     if why is not None:
         say(sentence(by_time(cannot_count(quantity, why))))
         return commands, tool
@@ -97,7 +97,7 @@ def with_quantities(workplace: Workplace, runs: Sequence[Run], *, rounds: int, s
 
 def _with(workplace: Workplace, runs: Sequence[Run], quantity: str, *, rounds: int, say: Say) -> list[Run]:
     is_built = quantity != Count.BUILD_TIME or workplace.commands.build
-    fault = is_missing(quantity) if is_built else NO_BUILD
+    fault = why_uncountable(quantity) if is_built else NO_BUILD
     note = cannot_count(quantity, fault) if fault else None
     by_commit: list[list[tuple[int, Run]]] = [[] for _ in runs]
     for number, place in interleaved(range(len(runs)), rounds=rounds) if note is None else ():

@@ -6,7 +6,7 @@ from typing import Final
 from perf_culprit.init.native_output import TIMER
 from perf_culprit.init.repository import Suggestion
 
-# A pattern in the command, another one without which it counts (or ""), and the reason.
+# Each row: a pattern in the command, a pattern that excuses it ("" if none does), and the reason to drop the proposal.
 _COMMAND_FAULTS: Final = (
     (r"\./your-program", "", "it is not known what hyperfine is to run: give it to --run"),
     (

@@ -1,6 +1,7 @@
 """Deviations between consecutive versions, with transient regressions marked [B17, section V], as data.
 
-A matrix: one row per metric, one cell per version. It is for viewing, not a gate: no multiplicity control.
+The matrix has a row per metric and a cell per version. It is for viewing and decides nothing, so its many tests are
+not corrected for their number.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +28,8 @@ from perf_culprit.stats.ragged import Ragged
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """A metric's versions that have enough samples, oldest first; and those that have `too_few`."""
+class _VersionSamples:
+    """The `names` and `samples` of the versions that have enough of them, oldest first, and the names of the others."""
 
     names: list[str]
     samples: list[tuple[float, ...]]
@@ -39,14 +40,14 @@ def deviation_matrix(
     versions: Sequence[Version], *, minimum_effect: float = DEFAULTS[DataKind.BENCHMARK]
 ) -> DeviationMatrix:
     """Compare every metric's consecutive versions, given oldest first. Summaries are skipped."""
-    by_key: dict[MetricKey, _Measured] = {}
+    by_key: dict[MetricKey, _VersionSamples] = {}
     metrics: dict[MetricKey, Metric] = {}
     for version in versions:
         for benchmark in version.run.benchmarks:
             if not benchmark.samples:
                 continue
             metrics.setdefault(benchmark.key, benchmark.metric)
-            of_metric = by_key.setdefault(benchmark.key, _Measured([], [], []))
+            of_metric = by_key.setdefault(benchmark.key, _VersionSamples([], [], []))
             if len(benchmark.samples) < MINIMUM_SAMPLES:
                 of_metric.too_few.append(version.name)
             else:
@@ -60,7 +61,7 @@ def deviation_matrix(
 
 
 def _rows(
-    by_key: Mapping[MetricKey, _Measured], metrics: Mapping[MetricKey, Metric], *, minimum_effect: float
+    by_key: Mapping[MetricKey, _VersionSamples], metrics: Mapping[MetricKey, Metric], *, minimum_effect: float
 ) -> list[Row]:
     rows = []
     medians, means = _estimates([samples for of_metric in by_key.values() for samples in of_metric.samples])

@@ -24,14 +24,14 @@ from perf_culprit.python_child import python
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CountingMethod:
-    """`command` starts with the program; `{logs}` is the folder of its logs.
+    """`command` starts with the program that counts; `{logs}` is the folder of its logs.
 
-    `total` finds the numbers of a process in its log; `joined` combines those of all processes.
+    `total` finds a process's numbers in its log, and `combine` makes one of those of all processes.
     """
 
     command: tuple[str, ...]
     total: re.Pattern[str]
-    joined: Callable[[Iterable[int]], int] = sum
+    combine: Callable[[Iterable[int]], int] = sum
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -75,7 +75,7 @@ METHODS: Final[Mapping[str, CountingMethod]] = {
     Count.PEAK_HEAP: CountingMethod(
         command=_HEAP,
         total=re.compile(r"==\d+== At t-gmax: +([\d,]+) bytes in"),
-        joined=max,
+        combine=max,
         environment=_EVERY_OBJECT,
     ),
     Count.SYSTEM_CALLS: CountingMethod(
@@ -89,7 +89,7 @@ METHODS: Final[Mapping[str, CountingMethod]] = {
     Count.PEAK_MEMORY: CountingMethod(
         command=("sh", "-c", _KEEPING_MEMORY, "sh", "{logs}/memory.log"),
         total=re.compile(r"peak: (\d+)"),
-        joined=max,
+        combine=max,
     ),
 }
 # As INSTRUCTIONS, but by function: twice as slow, so only for a culprit and its parent.
@@ -98,8 +98,8 @@ PACKAGES: Final = {"perf": "linux-perf, on Ubuntu linux-tools-generic"}  # the o
 FIXED: Final = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
 
 
-def is_missing(quantity: str) -> str | None:
-    """Why it cannot be counted here, with what to install; None if it can, or needs no counting."""
+def why_uncountable(quantity: str) -> str | None:
+    """Return why it cannot be counted here, with what to install. None if it can, or needs no counting."""
     if quantity not in METHODS:
         return None
     program, *_ = METHODS[quantity].command
@@ -148,7 +148,7 @@ def sum_of_processes(quantity: str, logs: Path) -> Benchmark | None:
     numbers = [int(one.replace(",", "")) for text in texts for one in method.total.findall(text)]
     if not numbers:
         return None
-    return benchmark_of(quantity, method.joined(numbers))
+    return benchmark_of(quantity, method.combine(numbers))
 
 
 def benchmark_of(quantity: str, value: float) -> Benchmark:

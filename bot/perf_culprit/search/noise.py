@@ -18,7 +18,7 @@ from perf_culprit.stats.conventions import ROUNDING
 # Possible change by unnamed commits, as a share of the whole change: real ones change a little everywhere.
 UNNAMED: Final = 0.05
 QUIET_SPREADS: Final = 6.0  # a value halfway between fast and slow is then at least 3 standard deviations from both
-STABLE: Final = 2 / 3  # share of its information that an execution keeps without ends: twice that with ends
+STABLE: Final = 2 / 3  # of its information an execution without ends keeps more than this, see `is_stable`
 FEW_RESIDUALS: Final = 4  # degrees of freedom below which the spread of single executions is only presumed
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 
@@ -46,10 +46,11 @@ class MachineNoise:
     @cached_property
     def modes(self) -> two_mode_noise.Modes | None:
         """The learned shape; None while a normal fits as well."""
-        rounds, sure = 5, 5
-        while rounds <= self.samples.blocks:
-            sure, rounds = rounds, int(np.ceil(rounds * REFIT_GROWTH))
-        keep = self.ends & (self.samples.block < sure)
+        # A fit of the first 5, 6, 8, 10, … rounds serves until the next of these numbers is reached.
+        fitted_rounds, next_rounds = 5, 5
+        while next_rounds <= self.samples.blocks:
+            fitted_rounds, next_rounds = next_rounds, int(np.ceil(next_rounds * REFIT_GROWTH))
+        keep = self.ends & (self.samples.block < fitted_rounds)
         bad = (self.samples.commit[keep] == self.reach.size).astype(np.float64)
         return _cached_fit(self.samples.y[keep].tobytes(), bad.tobytes(), self.samples.block[keep].tobytes())
 
@@ -128,8 +129,8 @@ class MachineNoise:
     def is_stable(self) -> bool:
         """Whether the machine's level hardly moves between rounds, as shown by the rounds with both ends.
 
-        An execution without ends in its round keeps 1 / (1 + lambda^2) of its information. One in a round with both
-        ends keeps about a third of the round's cost.
+        An execution without ends in its round keeps 1 / (1 + lambda^2) of its information. With both ends it costs
+        three executions, so each is worth about a third. Without ends it must be worth twice that.
         """
         if not self.one_machine or self.modes is not None:
             return False

@@ -155,8 +155,8 @@ def _with_two(frequent: _Frequent, consequent: int, together: NDArray[np.float32
     if mining.prune:
         of_one = held.sum(axis=0) / frequent.counts
         best = np.maximum(np.maximum(of_one[first], of_one[second]), frequent.counts[consequent] / frequent.instants)
-        tried = max(frequent.size * (frequent.size - 1) / 2, 1)
-        likely = _beyond_chance(counts, premise_counts, best, alpha=mining.alpha / tried)
+        pairs = max(frequent.size * (frequent.size - 1) / 2, 1)
+        likely = _beyond_chance(counts, premise_counts, best, alpha=mining.alpha / pairs)
         first, second = first[likely], second[likely]
         counts, premise_counts = counts[likely], premise_counts[likely]
     premises = np.column_stack([first, second])

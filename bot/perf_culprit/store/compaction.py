@@ -23,8 +23,8 @@ NO_REPLACEMENT: Final = "non-fast-forward"
 
 
 @dataclass(frozen=True, slots=True)
-class _Lighter:
-    """Compaction's changes to the branch's files, and the number of runs that it keeps, reduces and removes."""
+class _Plan:
+    """The `changes` of compaction to the branch's files. `runs` stay, `compacted` of them smaller, and `dropped` go."""
 
     changes: tuple[git.TreeChange, ...]
     runs: int
@@ -46,8 +46,8 @@ class GitBranchCompaction(GitBranchHistory):
         tip = self._tip = self._patiently(whole, failure="the history could not be read", writes=False)
         commit = self._present(tip)
         objects = git.packed_objects(self._repository, commit)
-        after = self._lighter(tip)
-        root = self._commit(tip, after.changes, message="Compacted\n", is_root=True).name
+        plan = self._plan(tip)
+        root = self._commit(tip, plan.changes, message="Compacted\n", is_root=True).name
         past = [line.split() for line in git.parents_text(self._repository, [commit]).splitlines()]
         oldest = [commit for commit, *parents in past if not parents]
         ever = read_names(git.TreeEntry(path=entry.path, blob=entry.name) for entry in objects)
@@ -61,9 +61,9 @@ class GitBranchCompaction(GitBranchHistory):
             commits=len(past),
             since=min(git.commit_time(self._repository, commit) for commit in oldest).date(),
             is_cut=any(git.recorded_parents(self._repository, commit) for commit in oldest),
-            to_compact=after.compacted,
-            to_drop=after.dropped,
-            suites=_compacted_suites(tip.files),
+            to_compact=plan.compacted,
+            to_drop=plan.dropped,
+            suites=_stored_suites(tip.files),
             months=_months(ever, sizes, self._bisections()),
         )
 
@@ -79,11 +79,11 @@ class GitBranchCompaction(GitBranchHistory):
     def _try_compact(self) -> Compacted:
         tip = self._tip = self._now()
         commit = self._present(tip)
-        after = self._lighter(tip)
-        is_needed = bool(after.compacted or after.dropped or git.recorded_parents(self._repository, commit))
+        plan = self._plan(tip)
+        is_needed = bool(plan.compacted or plan.dropped or git.recorded_parents(self._repository, commit))
         if is_needed:
             try:
-                self._push(tip, after.changes, message=f"Compact {after.runs:,} runs\n", past_bytes=None)
+                self._push(tip, plan.changes, message=f"Compact {plan.runs:,} runs\n", past_bytes=None)
             except git.PushRejectedError as error:
                 if NO_REPLACEMENT in error.output and self._fetch().commit == commit:
                     raise InfrastructureError(
@@ -94,10 +94,10 @@ class GitBranchCompaction(GitBranchHistory):
                     ) from None
                 raise
         return Compacted(
-            place=self.place, runs=after.runs, compacted=after.compacted, dropped=after.dropped, done=is_needed
+            place=self.place, runs=plan.runs, compacted=plan.compacted, dropped=plan.dropped, done=is_needed
         )
 
-    def _lighter(self, tip: Tip) -> _Lighter:
+    def _plan(self, tip: Tip) -> _Plan:
         files, removed = self._retained(tip.files)
         changes = (
             *(git.TreeChange(file.path, None) for file in removed),
@@ -105,7 +105,7 @@ class GitBranchCompaction(GitBranchHistory):
         )
         by_identity = {file.identity: file for file in files}
         compacted = sum(file.identity in by_identity for file in removed)
-        return _Lighter(changes=changes, runs=len(files), compacted=compacted, dropped=len(removed) - compacted)
+        return _Plan(changes=changes, runs=len(files), compacted=compacted, dropped=len(removed) - compacted)
 
     def _bisections(self) -> Iterator[Bisection]:
         blobs = {path: blob for path, blob in self._seen().blobs.items() if BISECTION_PATH.fullmatch(path)}
@@ -114,7 +114,7 @@ class GitBranchCompaction(GitBranchHistory):
         return decodable(zip(blobs, contents, strict=True), decode_stored)
 
 
-def _compacted_suites(files: Sequence[RunFile]) -> tuple[StoredSuite, ...]:
+def _stored_suites(files: Sequence[RunFile]) -> tuple[StoredSuite, ...]:
     by_suite: dict[str, list[RunFile]] = {}
     for file in files:
         by_suite.setdefault(file.suite_slug, []).append(file)

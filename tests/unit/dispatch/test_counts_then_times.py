@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from perf_culprit.dispatch.controller import ended
+from perf_culprit.dispatch.controller import end_search
 from perf_culprit.dispatch.counts_then_times import following
 from perf_culprit.model.bisection import (
     CommitRange,
@@ -83,7 +83,7 @@ def test_a_confirmed_answer_can_be_read_again() -> None:
 
 def test_a_search_that_is_stopped_while_times_confirm_it_answers_by_counts() -> None:
     note = because(SearchReason.TIME_SPENT)
-    answer = ended(confirming(None), note=note)
+    answer = end_search(confirming(None), note=note)
     assert answer.commands.count == Count.INSTRUCTIONS
     assert answer.search.outcome == replace(FOUND, notes=(note,))
     assert decode_stored(encode_stored(answer), place="the branch") == answer

@@ -13,8 +13,8 @@ from perf_culprit.measure.quantities_of_commands import (
     METHODS,
     _has_counter,
     counted_command,
-    is_missing,
     sum_of_processes,
+    why_uncountable,
 )
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import open_workplace
@@ -103,7 +103,7 @@ def instructions(repository: Path, run: str) -> float:
 
 @pytest.mark.usefixtures("fake_valgrind")
 def test_a_counted_execution(tmp_path: Path) -> None:
-    assert is_missing(Count.INSTRUCTIONS) is None
+    assert why_uncountable(Count.INSTRUCTIONS) is None
     repository = init_repository(tmp_path / "repository")
     assert instructions(repository, "echo whatever it prints is no result") == 1234.0
 
@@ -126,7 +126,7 @@ def test_a_command_that_fails_under_valgrind(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the kernel does not count reads and writes")
 def test_reads_and_writes_of_all_processes_are_bytes(tmp_path: Path) -> None:
-    assert is_missing(Count.IO_BYTES) is None
+    assert why_uncountable(Count.IO_BYTES) is None
 
     def counted_bytes(size: int) -> float:
         folder = tmp_path / f"logs {size}"  # a name that the shell must not split
@@ -167,7 +167,7 @@ def test_without_valgrind_the_package_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PATH", "")
     packages = {Count.PEAK_HEAP: "valgrind", Count.SYSTEM_CALLS: "strace", Count.INSTRUCTIONS_U: "linux-perf"}
     for count, package in packages.items():
-        assert f"package {package}" in (is_missing(count) or "")
+        assert f"package {package}" in (why_uncountable(count) or "")
 
 
 @pytest.mark.usefixtures("fake_valgrind")
@@ -177,7 +177,7 @@ def test_a_machine_without_hardware_counters_says_so(tmp_path: Path) -> None:
         perf.write_text(f"#!/bin/sh\necho '{answer};;instructions:u;0;100.00;;' >&2\n")
         perf.chmod(0o755)
         _has_counter.cache_clear()
-        assert ("hardware counters" in (is_missing(Count.INSTRUCTIONS_U) or "")) is missing
+        assert ("hardware counters" in (why_uncountable(Count.INSTRUCTIONS_U) or "")) is missing
     _has_counter.cache_clear()
 
 

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from perf_culprit.explain.tracer.call_paths import OUTSIDE, TracedMethod, Tree, tree_from_rows
+from perf_culprit.explain.tracer.call_paths import OUTSIDE, TracedMethod, Tree
 from perf_culprit.explain.tracer.trace_levels import Times, measure_levels, split_passes
 
 
@@ -61,7 +61,7 @@ def test_what_comes_back_to_its_caller_runs_all_of_it() -> None:
 def test_recursion_is_folded_and_remembered_in_json() -> None:
     tree = tree_of("main/ping/pong/ping/pong/ping")
     assert [node.method.name for node in tree.nodes] == ["main", "ping", "pong"]
-    again = tree_from_rows(tree.rows())
+    again = Tree.of_rows(tree.rows())
     assert again.rows() == tree.rows()
     assert again.enter(2, TracedMethod("ping")) == 1
 

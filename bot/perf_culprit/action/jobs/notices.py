@@ -62,19 +62,21 @@ class Notices:
         culprit: str | None = None,
     ) -> None:
         if opened.is_ours:
-            values = tuple(
+            shown_changes = tuple(
                 NotifiedChange(benchmark=clean(key.benchmark), metric=clean(key.metric), change=change)
                 for key, change in changes[:MOST_CHANGES]
             )
             self.issues.append(
-                NotifiedIssue(url=opened.url, title=clean(title), commit=commit, culprit=culprit, changes=values)
+                NotifiedIssue(url=opened.url, title=clean(title), commit=commit, culprit=culprit, changes=shown_changes)
             )
 
 
 def suspected_files(comparison: TreeComparison | None) -> list[str]:
     """Return the file of the first suspect in the repository, if it is known."""
     first = next(iter(comparison.suspects), None) if comparison is not None else None
-    path = None if first is None else first.touched.file if first.touched is not None else first.file
+    if first is None:
+        return []
+    path = first.file if first.touched is None else first.touched.file
     return [] if path is None else [path]
 
 

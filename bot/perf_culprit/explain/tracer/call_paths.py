@@ -119,10 +119,6 @@ def c_method(function: object) -> TracedMethod | None:
     return TracedMethod(f"{kind.__qualname__}.__call__", is_c=True)
 
 
-# The tree of call paths that one full pass finds. A method occurs once on a path: recursion is folded into it.
-#
-# Otherwise timing the upper occurrence would include the instrumentation of the lower one.
-
 MAXIMUM_NODES: Final = 50_000
 OUTSIDE: Final = -1  # the parent of roots
 
@@ -144,6 +140,11 @@ class TracedNode:
 
 
 class Tree:
+    """The call paths that one full pass finds. A method occurs once on a path, because recursion returns to its node.
+
+    With a node of its own, a recursive call would be timed inside of its caller's time, with the cost of its hooks.
+    """
+
     def __init__(self) -> None:
         self.nodes: list[TracedNode] = []
         self._steps: dict[tuple[int, TracedMethod], int] = {}
@@ -165,6 +166,21 @@ class Tree:
         self.nodes.append(TracedNode(method, parent))
         self._steps[parent, method] = len(self.nodes) - 1
         return len(self.nodes) - 1
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Sequence[Any]]) -> "Tree":
+        """Return the tree that `rows` describes. Raises: ValueError, if a node comes before its parent."""
+        tree = cls()
+        for name, file, line, is_c, parent, calls, is_transparent, is_benchmark, returns_to in rows:
+            if not OUTSIDE <= parent < len(tree.nodes):
+                raise ValueError(f"parent {parent} does not come before node {len(tree.nodes)}")
+            method = TracedMethod(name, file, line, is_c)
+            tree.nodes.append(TracedNode(method, parent, calls, is_transparent, is_benchmark, set(returns_to)))
+            tree._steps[parent, method] = len(tree.nodes) - 1
+        for index, node in enumerate(tree.nodes):
+            for ancestor in node.returns_to:
+                tree._steps[index, tree.nodes[ancestor].method] = ancestor
+        return tree
 
     def find(self, methods: Iterable[TracedMethod]) -> int | None:
         """Return the node of a path, outermost method first; None if the full pass never recorded it."""
@@ -229,20 +245,6 @@ class Tree:
             if is_start and not above:
                 starts.append(index)
         return starts
-
-
-def tree_from_rows(rows: Sequence[Sequence[Any]]) -> Tree:
-    tree = Tree()
-    for name, file, line, is_c, parent, calls, is_transparent, is_benchmark, returns_to in rows:
-        if not OUTSIDE <= parent < len(tree.nodes):
-            raise ValueError(f"parent {parent} does not come before node {len(tree.nodes)}")
-        method = TracedMethod(name, file, line, is_c)
-        tree.nodes.append(TracedNode(method, parent, calls, is_transparent, is_benchmark, set(returns_to)))
-        tree._steps[parent, method] = len(tree.nodes) - 1  # noqa: SLF001 - its constructor from outside
-    for index, node in enumerate(tree.nodes):
-        for ancestor in node.returns_to:
-            tree._steps[index, tree.nodes[ancestor].method] = ancestor  # noqa: SLF001 - as above
-    return tree
 
 
 current_frame = sys._getframe  # noqa: SLF001 - the interpreter's only way to a caller's frame

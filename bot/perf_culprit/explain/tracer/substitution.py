@@ -108,10 +108,10 @@ class Timing:
                 function.__code__ = other_code
                 self._end(now)
 
-        def resumable(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-            return _Resumed(self, original(*arguments, **keywords), method)
+        def call_resumable(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+            return _TimedResumable(self, original(*arguments, **keywords), method)
 
-        other_code = _other_code(code, resumable if code.co_flags & (CO_GENERATOR | CO_COROUTINE) else call)
+        other_code = _other_code(code, call_resumable if code.co_flags & (CO_GENERATOR | CO_COROUTINE) else call)
         function.__code__ = other_code
 
     def _begin(self, frame: types.FrameType, method: TracedMethod) -> bool:
@@ -142,18 +142,18 @@ class Timing:
             self._end(now)
 
 
-class _Resumed:
-    """A generator or coroutine between its caller and its code: timed only while it runs."""
+class _TimedResumable:
+    """Stands for a generator or coroutine, and times it only while it runs."""
 
     def __init__(self, timing: Timing, inner: Any, method: TracedMethod) -> None:
         self._timing = timing
         self._inner = inner
         self._method = method
 
-    def __await__(self) -> "_Resumed":
+    def __await__(self) -> "_TimedResumable":
         return self
 
-    def __iter__(self) -> "_Resumed":
+    def __iter__(self) -> "_TimedResumable":
         return self
 
     def __next__(self) -> Any:

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from .call_paths import Kind, TracedScope, Tree, tree_from_rows
+from .call_paths import Kind, TracedScope, Tree
 from .hooks import hooks
 from .sampling import Sampler
 from .session import hide_untimed, refuse_foreign_tool
@@ -61,7 +61,7 @@ def _start(folder: str, plan: dict[str, Any]) -> None:
         timer = None
         running = here.record_structure(tree, scope)
     else:
-        tree = tree_from_rows(plan["tree"])
+        tree = Tree.of_rows(plan["tree"])
         timer = here.timer(tree, plan["selected"], scope)
         running = timer.running()
 

@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from .call_paths import Tree, tree_from_rows
+from .call_paths import Tree
 from .sampling import sampled_nodes
 from .trace_child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
 from .trace_levels import MINIMUM_SHARE, Budget, TimedNode, Times, measure_levels
@@ -210,7 +210,7 @@ def trace_command(
     if not is_sampled:
         try:
             for result in run({**base, "selected": None}):
-                tree.add(_convert(tree_from_rows, result.get("tree")))
+                tree.add(_convert(Tree.of_rows, result.get("tree")))
             budget.plan(repetitions)
         except SamplesOnlyError:
             is_sampled = True
@@ -370,7 +370,7 @@ def _own_times(tree: Tree, results: Sequence[Mapping[str, Any]]) -> Times:
     """One execution's own times by the nodes of `tree`, to which its paths are added."""
     own: dict[int, float] = {}
     for result in results:
-        places = tree.add(_convert(tree_from_rows, result.get("tree")))
+        places = tree.add(_convert(Tree.of_rows, result.get("tree")))
         for index, own_ns in _convert(_times, result.get("times", {})).items():
             if 0 <= index < len(places):
                 own[places[index]] = own.get(places[index], 0.0) + own_ns

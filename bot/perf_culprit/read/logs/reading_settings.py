@@ -7,11 +7,12 @@ from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadingSettings:
-    """`horizon`: two lines of one call have fewer executions of other calls between them.
+    """How a log is read.
 
-    `window_s`: the narrowest window of response time and throughput; windows are wider if the log spans many.
-    `squares`: keep the sums that a comparison of two revisions needs; reading takes longer. `method`: a method whose
-    every execution is timed too.
+    `window_s`: the narrowest window of response time and throughput; a log that spans many gets wider ones.
+    `slowest_kept`: how many of the slowest calls are listed. `horizon`: a call is complete once this many executions
+    of other calls follow its last line. `squares`: keep the sums that a comparison of two revisions needs, which takes
+    longer. `method`: time every execution of this method, too.
     """
 
     window_s: float = 60.0

@@ -17,23 +17,22 @@ SCORE: Final = Metric(name="performance_score", unit="", direction=Direction.HIG
 def _read_lighthouse(source: Source) -> Parsed:
     root = source.root()
     audits = dict(root.at("audits").members())
-    measured = {
+    timed = {
         name: audit
         for name, audit in audits.items()
         if audit.peek("scoreDisplayMode") == "numeric" and str(audit.peek("numericUnit")) in LIGHTHOUSE_UNITS
     }
     page = root.at("requestedUrl").text()
-    score = root.at("categories").find("performance")
-    value = None if score is None else score.find_number("score")
-    if not measured:
+    if not timed:
         raise root.error("is the report of a page that Lighthouse could not measure: see its `runtimeError`")
     benchmarks = [
-        from_samples(page, metric=_lighthouse_metric(name, audit), samples=(each.number(),), place=each.place)
-        for name, audit in measured.items()
-        if (each := audit.find("numericValue")) is not None
+        from_samples(page, metric=_lighthouse_metric(name, audit), samples=(value.number(),), place=value.place)
+        for name, audit in timed.items()
+        if (value := audit.find("numericValue")) is not None
     ]
-    if value is not None:
-        benchmarks.append(from_samples(page, metric=SCORE, samples=(value,), place=root.place))
+    performance = root.at("categories").find("performance")
+    if performance is not None and (score := performance.find_number("score")) is not None:
+        benchmarks.append(from_samples(page, metric=SCORE, samples=(score,), place=root.place))
     return Parsed(benchmarks=tuple(benchmarks), time=utc_time(root.peek("fetchTime")))
 
 
@@ -83,12 +82,10 @@ def _read_clickbench(source: Source) -> Parsed:
 
 
 def _clickbench_query(name: str, row: JsonValue) -> Iterator[tuple[Benchmark, str]]:
-    each = list(row.elements())
-    cold, hot = ([one.number() for one in some if one.value is not None] for some in (each[:1], each[1:]))
-    if cold:
-        yield from_samples(name, metric=COLD_TIME, samples=cold, place=row.place), row.place
-    if hot:
-        yield from_samples(name, metric=SECOND_TIME, samples=hot, place=row.place), row.place
+    first, *others = row.elements()
+    for metric, executions in ((COLD_TIME, [first]), (SECOND_TIME, others)):
+        if samples := [execution.number() for execution in executions if execution.value is not None]:
+            yield from_samples(name, metric=metric, samples=samples, place=row.place), row.place
 
 
 CLICKBENCH = ResultReader(
