@@ -18,7 +18,7 @@ from perf_culprit.stats.conventions import ROUNDING
 # Possible change by unnamed commits, as a share of the whole change: real ones change a little everywhere.
 UNNAMED: Final = 0.05
 QUIET_SPREADS: Final = 6.0  # a value halfway between fast and slow is then at least 3 standard deviations from both
-STABLE: Final = 2 / 3  # of its information an execution without ends keeps more than this, see `is_stable`
+STABLE: Final = 2 / 3  # share of its information an execution keeps without ends; with both ends, a third per execution
 FEW_RESIDUALS: Final = 4  # degrees of freedom below which the spread of single executions is only presumed
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 

@@ -72,7 +72,9 @@ def report_search(
         if gone is not None:
             say(no_issue_line(report, gone, cost=cost))
             continue
-        url = _open_culprit_issue(host, destination, bisection, cause, report=report, config=config, cost=cost, notices=notices)
+        url = _open_culprit_issue(
+            host, destination, bisection, cause, report=report, config=config, cost=cost, notices=notices
+        )
         number = _pull_request(host, cause, branch)
         if cause.culprit is not None and number is not None:
             body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
