@@ -295,7 +295,8 @@ class BisectionFile(
 ):
     """The answer of a bisection. `definite`: the exit code was 0. `reason` states why the search ended.
 
-    `needed` is the number of further executions that the search would take, if it stopped for that reason.
+    `needed` is the number of further executions that the search would take, if it stopped for that reason. In a search
+    for a rate, they would prove that the ends differ.
     `relative_change` is that from good to bad. `visible_effect` is the change that would have been detected, if the
     change was not reproduced or the answer is inconclusive. `further_probability` is that of another culprit.
     `unresolved` is the fraction of the change that the named commits may leave unexplained. Most of it is in

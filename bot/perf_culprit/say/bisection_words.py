@@ -181,7 +181,15 @@ def _of_rates(outcome: Outcome) -> str | None:
         0: "The command never failed: repeat the search where it does, such as under load.",
         rates.before + rates.since: "The command always failed: run it in a checkout of the good commit.",
     }
-    return words.get(rates.failed_before + rates.failed_since, "The ends are not proven to differ.")
+    return words.get(rates.failed_before + rates.failed_since, _to_prove(outcome, rates))
+
+
+def _to_prove(outcome: Outcome, rates: Rates) -> str:
+    """Say what would prove that the rates of the ends differ. Their executions are at most half of the budget."""
+    if not outcome.needed:
+        return "The ends are not proven to differ."
+    more, whole = count_of(outcome.needed, "more execution"), 2 * (rates.before + rates.since + outcome.needed)
+    return f"The ends are not proven to differ. If rates stay, about {more} of them prove it: --executions {whole}."
 
 
 def fails_in(rates: Rates, before: str, since: str) -> str:

@@ -42,6 +42,7 @@ Counts = npt.NDArray[np.int64]
 LEAST_RISE: Final = 0.05  # a change of the rate below this is none, once that is 95% certain
 LEAST_OF_ENDS: Final = 2 * FIRST_ANALYSIS  # executions of each end before a rise is denied
 MOST_OF_ENDS: Final = 4  # executions of each end before the search, as a part of the budget
+MOST_TIMES: Final = 10.0  # the executions so far, beyond which a number of further ones is no help
 # The rates on a grid: Jeffreys' prior is uniform in the angle whose squared sine is the rate.
 ANGLES: Final = (np.arange(64) + 0.5) * np.pi / 128
 RATES: Final = np.sin(ANGLES) ** 2
@@ -114,6 +115,19 @@ def largest_missed(before: tuple[int, int], since: tuple[int, int]) -> float:
     order = np.argsort(rise)
     place = int(np.searchsorted(np.cumsum(weight[order]), LEVEL))
     return max(float(rise[order][min(place, order.size - 1)]), 0.0)
+
+
+def executions_to_prove(before: tuple[int, int], since: tuple[int, int]) -> int | None:
+    """Return how many more executions of both sides would prove a rise, if the rates stay as counted.
+
+    None if they would not rise, or not within `MOST_TIMES` the executions so far.
+    """
+    sides = np.array([before, since], np.float64)
+    for times in np.geomspace(1.0, MOST_TIMES, 100):
+        (failed, runs), (failed_since, runs_since) = np.rint(sides * times).astype(int).tolist()
+        if log_odds_of_rise((failed, runs), (failed_since, runs_since)) >= ODDS_20:
+            return int(runs + runs_since - sides[:, 1].sum())
+    return None
 
 
 @cache
@@ -298,6 +312,8 @@ def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
     outcome = replace(outcome, rates=_rates(standing, good, bad))
     if kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}:
         outcome = replace(outcome, visible_effect=largest_missed(good, bad))
+        if kind is OutcomeKind.INCONCLUSIVE:
+            outcome = replace(outcome, needed=executions_to_prove(good, bad))
         way = Sought.WORSE if _falls(standing) else Sought.BETTER
         is_other = log_odds_of_rise(bad, good) >= ODDS_20
         return replace(outcome, notes=(because(SearchReason.OTHER_WAY, direction=way.value),) if is_other else ())

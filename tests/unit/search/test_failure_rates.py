@@ -19,7 +19,7 @@ from perf_culprit.model.bisection import (
 from perf_culprit.model.count import FAILED, PASSED
 from perf_culprit.model.reason import SearchReason
 from perf_culprit.search.cost import forecast
-from perf_culprit.search.failure_rates import interval_of, largest_missed, log_odds_of_rise
+from perf_culprit.search.failure_rates import executions_to_prove, interval_of, largest_missed, log_odds_of_rise
 from perf_culprit.search.measured import measured_commits
 from perf_culprit.search.search import Search, with_budget
 
@@ -137,6 +137,25 @@ def test_a_small_change_is_left_open_and_resumes_with_a_larger_budget() -> None:
     assert outcome.visible_effect is not None
     assert outcome.visible_effect > 0.05
     assert Search(with_budget(search.state, 1000)).propose()
+
+
+def test_ends_short_of_a_proof_say_how_many_executions_prove_them() -> None:
+    rate = step(6, 0.10, 0.30)
+    searches = (play(rate, seed=seed) for seed in range(20))
+    search = next(one for one in searches if answer(one).kind is OutcomeKind.INCONCLUSIVE)
+    needed, rates = answer(search).needed, answer(search).rates
+    assert needed is not None
+    assert rates is not None
+    sides = ((rates.failed_before, rates.before), (rates.failed_since, rates.since))
+
+    def odds(times: float) -> float:
+        before, since = ((round(times * failed), round(times * runs)) for failed, runs in sides)
+        return log_odds_of_rise(before, since)
+
+    times = 1 + needed / (rates.before + rates.since)
+    assert odds(0.9 * times) < np.log(20) < odds(1.1 * times)
+    assert executions_to_prove((10, 100), (10, 100)) is None
+    assert executions_to_prove((10, 100), (5, 100)) is None
 
 
 def test_what_does_not_run_is_apart_from_what_fails() -> None:
