@@ -251,7 +251,7 @@ def test_a_lost_benchmark_is_told_and_fails_where_that_is_configured(
     shown = " ".join(capsys.readouterr().out.split())
     assert mark in shown
     assert "1 missing" in shown.partition("See why benchmarks are missing")[0]
-    assert ("no result. This fails the check." in shown) == (code == 1)
+    assert ("are missing. This fails the check." in shown) == (code == 1)
 
 
 @pytest.mark.parametrize(("levels", "code"), [("{}", 0), ("{lost: fail}", 1)])

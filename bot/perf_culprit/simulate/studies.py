@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from scipy import optimize, special
 
+from perf_culprit.arrays import Floats
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 from perf_culprit.model.simulation import Configuration, Demanded, Layer, Saturation, Simulation
@@ -194,7 +195,7 @@ def _table(entry: Calibrated, run: Run) -> CounterTable:
     )
 
 
-def _column(table: CounterTable, name: str) -> "np.typing.NDArray[np.float64]":
+def _column(table: CounterTable, name: str) -> Floats:
     names = [metric.name for metric in table.metrics]
-    values: np.typing.NDArray[np.float64] = table.values[:, names.index(name)]
+    values: Floats = table.values[:, names.index(name)]
     return values

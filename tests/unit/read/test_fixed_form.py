@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import numpy as np
@@ -12,10 +13,13 @@ from hypothesis import strategies as st
 
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.read.logs import log_rows
-from perf_culprit.read.logs.fixed_form import Places, steps_of, walk
+from perf_culprit.read.logs.fixed_form import steps_of, walk
 from perf_culprit.read.logs.log_pattern import ELAPSED, LABEL, METHOD, LinePattern, compile_pattern, load_pattern
 from perf_culprit.read.logs.log_rows import PADDING, read_lines
 from tests.support.execution_logs import LABELLED, part_of
+
+if TYPE_CHECKING:
+    from perf_culprit.arrays import Integers
 
 DOCUMENTED = compile_pattern(
     rb"^(?P<time>\S+) (?P<service>\w+)/(?P<call>\w+) (?P<label>[\d.]++) (?P<method>\S++) took (?P<elapsed_us>\d+)us",
@@ -87,7 +91,7 @@ def walked(form: bytes, lines: list[bytes]) -> Iterator[tuple[bool, dict[str, in
     steps = steps_of(form)
     assert steps is not None
     begins = np.cumsum([0, *(len(line) + 1 for line in lines[:-1])])
-    marks: dict[str, Places] = {}
+    marks: dict[str, Integers] = {}
     _, fits = walk(steps, np.frombuffer(b"\n".join(lines) + PADDING, np.uint8), begins, marks)
     for i, begin in enumerate(begins.tolist()):
         yield bool(fits[i]), {name: int(places[i]) for name, places in marks.items()}, begin

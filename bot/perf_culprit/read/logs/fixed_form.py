@@ -15,10 +15,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from perf_culprit.arrays import Booleans, Integers
 from perf_culprit.model.file_limits import FILE_LIMITS
 
-Places: TypeAlias = NDArray[np.intp]
-Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
 _LINE_FEED: Final = 10
 _TEXT: Final = range(ord("0"), ord("z") + 1)
@@ -47,7 +46,7 @@ class _Step:
     keep: str = ""
 
     @property
-    def inside(self) -> Bools:
+    def inside(self) -> Booleans:
         return _table(self.members)
 
     @property
@@ -62,7 +61,7 @@ class _Step:
 
 
 @lru_cache
-def _table(members: frozenset[int]) -> Bools:
+def _table(members: frozenset[int]) -> Booleans:
     return np.isin(np.arange(256), [*members])
 
 
@@ -130,7 +129,7 @@ def beginning(steps: Sequence[_Step]) -> bytes:
     return bytes(min(step.members) for step in takewhile(lambda step: not step.kind and len(step.members) == 1, steps))
 
 
-def walk(steps: Sequence[_Step], data: Bytes, at: Places, marks: dict[str, Places]) -> tuple[Places, Bools]:
+def walk(steps: Sequence[_Step], data: Bytes, at: Integers, marks: dict[str, Integers]) -> tuple[Integers, Booleans]:
     """Return where the steps end that begin at the places `at`, and whether they fit. `data` ends with a line feed.
 
     Fill `marks` with the places at which groups begin, as `name(`, and end, as `name)`.
@@ -159,13 +158,13 @@ def walk(steps: Sequence[_Step], data: Bytes, at: Places, marks: dict[str, Place
     return at, fits
 
 
-def _run(step: _Step, data: Bytes, at: Places) -> tuple[Places, Places]:
+def _run(step: _Step, data: Bytes, at: Integers) -> tuple[Integers, Integers]:
     """Return where the run of the set's bytes at each place ends, and which runs exceed the step limit."""
     if step.text is not None:
         low, high = (np.uint64(end) for end in step.text)
         eights = np.ndarray(len(data) - 7, "<u8", buffer=data, strides=(1,))
 
-        def right(places: Places) -> NDArray[np.uint8]:
+        def right(places: Integers) -> NDArray[np.uint8]:
             # The top bit marks bytes below `low`, above `high` or beyond ASCII. Only the first mark is reliable.
             words = eights[places]
             wrong = ((words - _EACH * low) | (words + _EACH * (np.uint64(_TOP) - high)) | words) & (_EACH << _SEVEN)
@@ -177,7 +176,7 @@ def _run(step: _Step, data: Bytes, at: Places) -> tuple[Places, Places]:
     return _move(lambda places: inside.take(data.take(places)), 1, at)
 
 
-def _move(right: Callable[[Places], NDArray[np.integer[Any]]], most: int, at: Places) -> tuple[Places, Places]:
+def _move(right: Callable[[Integers], NDArray[np.integer[Any]]], most: int, at: Integers) -> tuple[Integers, Integers]:
     """Move places past the right bytes, which `right` counts, up to `most` a step; also return which may continue."""
     end, which, moving = at.copy(), np.arange(len(at)), at.copy()
     for _ in range(FILE_LIMITS.pattern_steps):

@@ -13,10 +13,10 @@ from typing import TypeAlias
 import numpy as np
 from msgspec import structs
 
+from perf_culprit.arrays import Integers
 from perf_culprit.model.call_tree import LineFault, UnusedLine
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.text_limits import TEXT_LIMITS
-from perf_culprit.read.logs.fixed_form import Places
 from perf_culprit.read.logs.log_pattern import CALL, LABEL, METHOD, SERVICE, LinePattern, Row
 from perf_culprit.read.logs.log_rows import Rows, read_lines
 from perf_culprit.read.logs.reading_settings import ReadingSettings
@@ -151,7 +151,7 @@ def _by_call(rows: Rows, horizon: int, complete: CompleteCalls) -> list[OpenCall
     ]
 
 
-def _first_places(calls: Places) -> dict[int, int]:
+def _first_places(calls: Integers) -> dict[int, int]:
     numbers, firsts = np.unique(calls, return_index=True)
     return dict(zip(numbers.tolist(), firsts.tolist(), strict=True))
 

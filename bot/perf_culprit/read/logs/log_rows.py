@@ -9,12 +9,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.model.file_limits import FILE_LIMITS
-from perf_culprit.read.logs.fixed_form import Bools, Places, beginning, steps_of, walk
+from perf_culprit.read.logs.fixed_form import beginning, steps_of, walk
 from perf_culprit.read.logs.log_pattern import ELAPSED, PRESETS, LinePattern, Row, load_pattern
 
 Words: TypeAlias = NDArray[np.uint64]
-Times: TypeAlias = NDArray[np.float64]
 # The bytes of this number of lines fit a processor's cache.
 AT_ONCE: Final = 8_192
 # Longer fields are compared one by one.
@@ -35,21 +35,21 @@ class Rows:
     """`starts`, `lengths`: (fields, rows), places in `data`, which ends with PADDING. Missing fields have length -1."""
 
     data: bytes
-    starts: Places
-    lengths: Places
+    starts: Integers
+    lengths: Integers
 
     def __len__(self) -> int:
         return len(self.starts[0])
 
-    def column(self, field: int, at: Places) -> list[Any]:
+    def column(self, field: int, at: Integers) -> list[Any]:
         """Return the field's bytes in each row, None if missing."""
         ends = zip(self.starts[field, at].tolist(), self.lengths[field, at].tolist(), strict=True)
         return [None if length < 0 else self.data[start : start + length] for start, length in ends]
 
-    def rows(self, at: Places) -> list[Row]:
+    def rows(self, at: Integers) -> list[Row]:
         return [*zip(*(self.column(field, at) for field in range(len(self.starts))), strict=True)]
 
-    def numbers(self, *fields: int) -> tuple[Places, list[tuple[bytes | None, ...]]]:
+    def numbers(self, *fields: int) -> tuple[Integers, list[tuple[bytes | None, ...]]]:
         """Number the distinct values of the fields in order of appearance; return each row's number, and the values."""
         numbers = np.empty(len(self), np.intp)
         places: dict[tuple[bytes | None, ...], int] = {}
@@ -62,7 +62,7 @@ class Rows:
             numbers[tile] = own[(np.cumsum(is_first) - 1)[firsts]]
         return numbers, [*places]
 
-    def _firsts(self, fields: Sequence[int], tile: slice) -> Places:
+    def _firsts(self, fields: Sequence[int], tile: slice) -> Integers:
         """Return, for each row of the tile, the first row with the same bytes; the row itself if a field is long."""
         lengths = self.lengths[fields, tile]
         columns = [*lengths.astype(np.uint64)]
@@ -86,12 +86,12 @@ class Rows:
         is_same = all((words == words[firsts]).all() for words in columns)
         return np.where((lengths > MOST_COMPARED).any(axis=0), itself, firsts) if is_same else itself
 
-    def elapsed(self) -> Times:
+    def elapsed(self) -> Floats:
         """Return the elapsed times in the log's unit; NaN if the text is not a number or is missing."""
-        times: Times = np.concatenate([self._elapsed(tile) for tile in tiles(len(self))])
+        times: Floats = np.concatenate([self._elapsed(tile) for tile in tiles(len(self))])
         return times
 
-    def _elapsed(self, tile: slice) -> Times:
+    def _elapsed(self, tile: slice) -> Floats:
         starts, lengths = self.starts[ELAPSED, tile], self.lengths[ELAPSED, tile]
         data = np.frombuffer(self.data, np.uint8)
         whole, digits, dots, decimals = np.zeros((4, len(starts)), np.int64)
@@ -103,7 +103,7 @@ class Rows:
             decimals += is_digit & (dots > 0)
             dots += (place < lengths) & (value == ord(".") - ord("0"))
         # A double holds both integers exactly, so their quotient is rounded once, as a parser does.
-        times: Times = whole / _POWERS[np.minimum(decimals, _MOST_DIGITS)]
+        times: Floats = whole / _POWERS[np.minimum(decimals, _MOST_DIGITS)]
         odd = np.flatnonzero((digits + dots != lengths) | (dots > 1) | (digits == 0) | (digits > _MOST_DIGITS))
         times[odd] = [_number(text or b"") for text in self.column(ELAPSED, odd + tile.start)]
         return times
@@ -163,7 +163,7 @@ def presets_that_read(lines: Sequence[bytes]) -> list[str]:
     return [name for name in PRESETS if len(read_lines(b"\n".join(lines), load_pattern(name)).rows)]
 
 
-def _search(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Places, Places, Bools]:
+def _search(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Integers, Integers, Booleans]:
     """Return the fields' texts, each field's starts and lengths in them, and which lines matched. Work tile by tile."""
     texts, sizes, is_read = list[bytes](), [np.empty(0, np.intp)], list[bool]()
     for tile in tiles(len(lines)):
@@ -185,7 +185,7 @@ def _search(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Places
     return b"".join(texts) + PADDING, starts, lengths, which
 
 
-def _line_places(padded: bytes, size: int) -> tuple[Places, Places]:
+def _line_places(padded: bytes, size: int) -> tuple[Integers, Integers]:
     """Return where lines begin and end. Eight bytes at once are checked for a line feed."""
     marks = np.frombuffer(padded, np.uint8, count=-(-size // 8) * 8) == ord("\n")
     eights = np.flatnonzero(marks.view(np.uint64))
@@ -195,14 +195,14 @@ def _line_places(padded: bytes, size: int) -> tuple[Places, Places]:
     return np.concatenate([[0], ends[:-1] + 1])[: len(ends)].astype(np.intp), ends
 
 
-def _first_places(padded: bytes, begins: Places, ends: Places, text: bytes) -> Places:
+def _first_places(padded: bytes, begins: Integers, ends: Integers, text: bytes) -> Integers:
     """Return each line's first place with the text, where a match begins first; the line's beginning if it lacks it."""
     lines = zip(begins.tolist(), ends.tolist(), strict=True)
     first = np.array([padded.find(text, begin, end) for begin, end in lines], np.intp)
     return np.where(first < 0, begins, first)
 
 
-def _fit(padded: bytes, begins: Places, ends: Places, pattern: LinePattern) -> tuple[Places, Places, Bools]:
+def _fit(padded: bytes, begins: Integers, ends: Integers, pattern: LinePattern) -> tuple[Integers, Integers, Booleans]:
     """Return the starts and lengths of the fields in lines of the fixed form, and which lines fit it."""
     fits = np.zeros(len(begins), bool)
     usable = ends - begins <= FILE_LIMITS.log_line_bytes
@@ -214,7 +214,7 @@ def _fit(padded: bytes, begins: Places, ends: Places, pattern: LinePattern) -> t
         begins = _first_places(padded, begins, ends, text)
     data = np.frombuffer(padded, np.uint8)
     for tile in tiles(len(begins)):
-        marks: dict[str, Places] = {}
+        marks: dict[str, Integers] = {}
         if steps is None:
             break
         fit = walk(steps, data, begins[tile], marks)[1] & usable[tile]

@@ -11,10 +11,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from perf_culprit.arrays import Floats
+from perf_culprit.arrays import Floats, Integers
 from perf_culprit.model.call_tree import CallNode
 from perf_culprit.model.file_limits import FILE_LIMITS
-from perf_culprit.read.logs.fixed_form import Places
 
 # The structure of one service call: labels show which execution called which.
 
@@ -142,7 +141,7 @@ class Squares:
         return Squares(nodes=self.nodes.copy(), methods=self.methods.copy(), rows={**self.rows})
 
 
-def _plus(table: Floats, rows: Sequence[int] | Places, sums: Floats) -> Floats:
+def _plus(table: Floats, rows: Sequence[int] | Integers, sums: Floats) -> Floats:
     """Add to rows of the table, each at most once; a row beyond its end makes it twice as long."""
     missing = max(rows, default=-1) + 1 - len(table)
     if missing > 0:
@@ -151,7 +150,7 @@ def _plus(table: Floats, rows: Sequence[int] | Places, sums: Floats) -> Floats:
     return table
 
 
-def _sum_rows(rows: Sequence[int], times_ms: Floats, own_ms: Floats) -> tuple[Places, Floats]:
+def _sum_rows(rows: Sequence[int], times_ms: Floats, own_ms: Floats) -> tuple[Integers, Floats]:
     """Return the distinct rows, and the sums of the (calls, lines) times of the lines with one row."""
     which = np.array(rows, np.intp)
     order = np.argsort(which, kind="stable")

@@ -11,12 +11,12 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import LineFault, ServiceStatistics, SlowCall, Window
 from perf_culprit.model.file_limits import FILE_LIMITS
-from perf_culprit.read.logs.fixed_form import Bools, Places
 from perf_culprit.read.logs.log_pattern import CALL, ELAPSED, LABEL, METHOD, SERVICE, THREAD, TIME, Row
-from perf_culprit.read.logs.log_rows import Rows, Times
+from perf_culprit.read.logs.log_rows import Rows
 from perf_culprit.read.logs.merged_tree import MergedTree, Shape, Squares, shape_of
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
@@ -244,7 +244,7 @@ class _CallGroup:
     """Calls of one service whose lines differ only in their times."""
 
     shape: Shape
-    times_ms: list[Times] = field(default_factory=list)
+    times_ms: list[Floats] = field(default_factory=list)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -263,14 +263,14 @@ class CompleteCalls:
     def __post_init__(self) -> None:
         self._method = None if self.settings.method is None else self.settings.method.encode()
 
-    def add_all(self, rows: Rows, calls: Sequence[Places]) -> None:
+    def add_all(self, rows: Rows, calls: Sequence[Integers]) -> None:
         """Add calls by the places of their rows. Calls whose lines differ only in their times are added together."""
         methods, method_texts = rows.numbers(METHOD)
         labels, label_texts = rows.numbers(LABEL)
         kinds = labels * len(method_texts) + methods
         services = rows.column(SERVICE, np.array([call[0] for call in calls], np.intp))
         times_ms = rows.elapsed() * self.ms_per_unit
-        by_shape: dict[tuple[bytes, bytes], list[Places]] = {}
+        by_shape: dict[tuple[bytes, bytes], list[Integers]] = {}
         for service, call in zip(services, calls, strict=True):
             by_shape.setdefault((service, kinds[call].tobytes()), []).append(call)
         for (service, _), group in by_shape.items():
@@ -282,15 +282,15 @@ class CompleteCalls:
                 self.add(rows.rows(call))
 
     def _add_alike(
-        self, rows: Rows, times_ms: Times, calls: Places, service: bytes, lines: Sequence[tuple[bytes, ...]]
-    ) -> Places:
+        self, rows: Rows, times_ms: Floats, calls: Integers, service: bytes, lines: Sequence[tuple[bytes, ...]]
+    ) -> Integers:
         """Add alike calls (calls, lines) with their labels and methods; return those that must be added one by one."""
         labels, methods = lines
         has_names = rows.lengths[[SERVICE, CALL], calls[0, 0]].min() >= 0 and None not in methods
         if calls.size < WORTH_ARRAYS or not has_names or not _are_labels(labels) or len({*labels}) < len(labels):
             return calls
         times = times_ms[calls]
-        usable: Bools = np.all((times >= 0) & (times <= FILE_LIMITS.elapsed_ms), axis=1)
+        usable: Booleans = np.all((times >= 0) & (times <= FILE_LIMITS.elapsed_ms), axis=1)
         own = calls[usable]
         if own.size:
             self._count(service, labels, methods, times[usable], lambda field, line: rows.column(field, own[:, line]))
@@ -328,7 +328,7 @@ class CompleteCalls:
         service: bytes,
         labels: tuple[bytes, ...],
         methods: tuple[bytes, ...],
-        times_ms: Times,
+        times_ms: Floats,
         column: Callable[[int, int], Sequence[Any]],
     ) -> None:
         """Count calls with these lines. `times_ms`: (calls, lines). `column(field, line)`: the field in each call."""

@@ -5,12 +5,12 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
+from perf_culprit.arrays import Integers
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault
 from perf_culprit.model.file_limits import FILE_LIMITS
@@ -33,7 +33,6 @@ _NO_PARENT: Final = -1
 _LOST_PARENT: Final = -2
 # The caller's waiting time outside of the callee's span: transport, queues, retries.
 NETWORK: Final = "(network)"
-Integers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(kw_only=True, slots=True)
