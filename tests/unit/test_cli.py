@@ -236,6 +236,22 @@ def test_no_change_is_0_and_a_regression_is_1(results: Path, capsys: pytest.Capt
     assert verdicts == {"parse": "regression", "render": "unchanged"}
 
 
+def test_a_benchmark_that_failed_is_not_listed_as_missing_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fine = "pkg: x\nBenchmarkA 10 100 ns/op\nBenchmarkB 10 100 ns/op\n"
+    files = {
+        "old.txt": fine + "PASS\n",
+        "new.txt": "pkg: x\nBenchmarkA 10 100 ns/op\n--- FAIL: BenchmarkB\n    a: boom\nFAIL\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    main(["compare", *(str(tmp_path / name) for name in files)])
+    shown = capsys.readouterr().out
+    assert "BenchmarkB: failed on the target: a: boom" in shown
+    assert "missing:" not in shown
+
+
 @pytest.mark.parametrize(("levels", "code", "mark"), [("{}", 0, "1 missing"), ("{lost: fail}", 1, "levels.lost")])
 def test_a_lost_benchmark_is_told_and_fails_where_that_is_configured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], levels: str, code: int, mark: str

@@ -374,7 +374,7 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
         else:
             columns = () if more is None else (more,)
             parts.append(findings_table(findings, sections, *columns, title=Safe(titles[-1]), shown=form))
-    for word, keys in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new))):
+    for word, keys in (("missing", unexplained(report)), ("new", by_benchmark(report.new))):
         if keys:
             titles.append(f"{len(keys):,} {word}")
             parts.append(_keys(keys, word))
