@@ -29,10 +29,10 @@ PRIOR_FREEDOM: Final = 2.0
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: Detector) -> Assessed:
     """Return one evidence per pair, in order; counts are judged here, all others by `detector`."""
-    counted = [index for index, pair in enumerate(pairs) if _is_counted(pair)]
+    counted = {index for index, pair in enumerate(pairs) if _is_counted(pair)}
     if not counted:
         return detector.detect(pairs, options)
-    others = [index for index in range(len(pairs)) if index not in set(counted)]
+    others = [index for index in range(len(pairs)) if index not in counted]
     assessed = detector.detect([pairs[index] for index in others], options) if others else Assessed([])
     evidence = dict(zip(others, assessed.evidence, strict=True))
     evidence |= {index: _test(pairs[index], options, metrics=len(counted)) for index in counted}

@@ -91,7 +91,7 @@ def reach(
     paths = sorted({path for change in changes for path in (change.path, change.old_path)})
     edited = {change.path for change in changes if change.blob and change.old_blob and change.path == change.old_path}
     documents = [path for path in paths if _is_document(path)]
-    others = [path for path in paths if path not in set(documents)]
+    others = sorted({*paths} - {*documents})
     with ExitStack() as stack:
         files = ChangedFiles(repository, base, head, ask=_Checkout(repository, head, environment, stack).ask)
         try:
