@@ -82,7 +82,7 @@ def test_pull_request_says_how_many_benchmarks_run_the_function(
         edits = {**small.changed(), removed: small.files[removed].replace("def test_tokenize", "def test_tokens")}
         head = committed(source, edits, TITLE)
         run_git(source, "push", "--quiet", "--force", str(project.folder), "main:refs/heads/change")
-        project.files = {"perf": yaml.safe_load(workflow.replace("--until-decided", "--rounds 4 --trace-budget 5"))}
+        project.files = {"perf": yaml.safe_load(workflow.replace("--until-decided", "--rounds 4"))}
         outcome = project.run_pull(project.add_pull(7, head, merged_level=LEVEL))
         assert not outcome.failed, outcome.log
         comment = project.comments(7)[-1]
