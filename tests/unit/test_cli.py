@@ -438,3 +438,18 @@ def test_colour_follows_the_stream_unless_the_environment_says_otherwise(
     assert output.colour(Terminal()) is terminal
     assert output.colour(io.StringIO()) is piped
     assert output.table_width(io.StringIO()) == output.UNLIMITED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "step"),
+    [
+        (["measure", "HEAD", "."], "write for example `perf-culprit measure --commits main HEAD"),
+        (["bisect", "v1", "main"], "write for example `perf-culprit bisect --good"),
+        (["measure", "--commmits", "HEAD"], "did you mean --commits?"),
+    ],
+)
+def test_arguments_in_the_wrong_place_get_the_command_s_example(
+    arguments: list[str], step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert f"Next: {step}" in capsys.readouterr().err

@@ -67,6 +67,7 @@ class Parser(argparse.ArgumentParser):
 
     _options: Sequence[str] = ()
     _missing: type[Command] | None = None
+    _examples: Sequence[str] = ()
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_Help, **options)
@@ -75,6 +76,7 @@ class Parser(argparse.ArgumentParser):
 
     def declare(self, command: type[Command]) -> None:
         self._missing = command
+        self._examples = command.EXAMPLES
         self.set_defaults(command=command)
 
     def fill(self) -> None:
@@ -101,6 +103,9 @@ class Parser(argparse.ArgumentParser):
         word = (mistyped[1] or mistyped[2]) if mistyped else ""
         hint = _ELSEWHERE.get(word.partition("=")[0]) or did_you_mean(word, names)
         help_text = f"`{self.prog} --help` lists what there is"
+        is_misplaced = message.startswith(("unrecognized arguments: ", "the following arguments are required: "))
+        if is_misplaced and not mistyped and self._examples:
+            hint = f"write for example `{self._examples[0]}`;"
         raise UsageError(message, place=self.prog, next_step=f"{hint} {help_text}".strip())
 
 
