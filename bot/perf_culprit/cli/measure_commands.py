@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from perf_culprit.cli.options import chosen_config
 from perf_culprit.cli.output import Status, colour, say, show, table_width, text_stream, warn, write, write_page
+from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Qualify, Verify
 from perf_culprit.errors import (
     EXIT_FINE,
@@ -113,19 +114,22 @@ def _show(measurement: "Measurement", rounds: int) -> int:
     say(f"{why}measured {measurement.rounds} of {max(rounds, measurement.rounds)} rounds")
     if measurement.traces:
         say(f"traces: {measurement.traces[0].parent}/*-trace*")
-    second = "".join(
-        f" {option} {file}"
-        for option, file in zip(("--confirm-baseline", "--confirm"), measurement.confirm, strict=False)
-    )
     if measurement.flagged:
         looked = count_of(len(measurement.flagged), "benchmark")
         say(f"looked like a regression: {looked}, {'' if measurement.confirm else 'not yet '}measured again")
     first, *targets = measurement.files
     for target, diagnosis in zip_longest(targets, measurement.diagnoses):
-        third = f" --diagnosis {diagnosis}" if diagnosis else ""
-        say(f"compare: perf-culprit compare --paired --baseline {first} --target {target}{second}{third}")
+        command = Compare.line(
+            paired=True,
+            baseline=first,
+            target=target,
+            confirm_baseline=measurement.confirm[:1],
+            confirm=measurement.confirm[1:],
+            diagnosis=diagnosis,
+        )
+        say(f"compare: {command}")
     if not targets:
-        say(f"compare: perf-culprit compare --target {first} --repo .")
+        say(f"compare: {Compare.line(target=first, repository='.')}")
     # That one side fails is the answer, and `compare` fails the check.
     fault = None if has_failed else measurement.fault
     if fault or measurement.is_out_of_time:

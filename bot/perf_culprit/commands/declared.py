@@ -100,6 +100,19 @@ class Command(Declared):
         cls.NAME, cls.EXAMPLES = name, examples
 
     @classmethod
+    def line(cls, **values: object) -> str:
+        """Return the command line that gives these fields their values. None, False and () are left out."""
+        import shlex
+
+        flags = {field.name: field.option.name for field in cls.fields()}
+        words = ["perf-culprit", cls.NAME]
+        for name, value in values.items():
+            texts = value if isinstance(value, tuple) else (value,)
+            if texts not in ((), (None,)) and value is not False:
+                words += [flags[name], *(str(text) for text in texts if value is not True)]
+        return shlex.join(words)
+
+    @classmethod
     def description(cls) -> str:
         return (cls.__doc__ or "").partition("\n")[0]
 

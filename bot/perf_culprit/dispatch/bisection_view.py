@@ -1,9 +1,8 @@
 """A bisection as reports show it."""
 
-import shlex
-
 from msgspec.structs import replace
 
+from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.dispatch.machine_image import other_images
 from perf_culprit.model.bisection import (
     BisectionReport,
@@ -86,24 +85,24 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
     state, commands = bisection.search, bisection.commands
     settings = state.settings
     is_weighted = settings.engine is Engine.WEIGHTED
-    options = {
-        "--good": state.commit_range.good,
-        "--bad": state.commit_range.bad,
-        "--outcome" if settings.of_failures else "--run": commands.run,
-        "--build": commands.build,
-        "--benchmark": None if commands.count is not None else bisection.key.benchmark,
-        "--metric": AUTO if bisection.key == key_of(TIME) else bisection.key.metric,
-        "--direction": None if settings.sought is Sought.ANY else settings.sought.value,
-        "--engine": settings.engine.value,
-        "--repeat": str(settings.repetitions) if is_weighted else None,
-        "--threshold": f"{100 * settings.alpha:g}%" if is_weighted else None,
-        "--prior": None if is_weighted else prior,
-        "--seed": str(settings.seed),
-        "--executions": str(settings.budget_executions),
-        "--tool": None if commands.tool == "auto" or commands.count is not None else commands.tool,
-    }
-    options |= dict.fromkeys(("--metric", "--engine", "--prior")) if settings.of_failures else {}
-    words = [word for name, value in options.items() if value is not None for word in (name, value)]
-    words += ["--first-parent"] if state.commit_range.first_parent else []
-    words += ["--paths", *paths] if paths else []
-    return shlex.join(["perf-culprit", "bisect", *words])
+    by_time = not settings.of_failures
+    metric = AUTO if bisection.key == key_of(TIME) else bisection.key.metric
+    return Bisect.line(
+        good=state.commit_range.good,
+        bad=state.commit_range.bad,
+        run=commands.run if by_time else None,
+        outcome=None if by_time else commands.run,
+        build=commands.build,
+        benchmark=None if commands.count is not None else bisection.key.benchmark,
+        metric=metric if by_time else None,
+        direction=None if settings.sought is Sought.ANY else settings.sought.value,
+        engine=settings.engine.value if by_time else None,
+        repeat=settings.repetitions if is_weighted else None,
+        threshold=f"{100 * settings.alpha:g}%" if is_weighted else None,
+        prior=prior if by_time and not is_weighted else None,
+        seed=settings.seed,
+        executions=settings.budget_executions,
+        tool=None if commands.tool == "auto" or commands.count is not None else commands.tool,
+        first_parent=state.commit_range.first_parent,
+        paths=paths,
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
-from perf_culprit.commands.measure_requests import Bisect
+from perf_culprit.commands.measure_requests import Bisect, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.counts_then_times import direction_shown
 from perf_culprit.dispatch.local_bisection import (
@@ -131,20 +131,18 @@ def git_run(plan: BisectPlan, *, name: str) -> str:
             next_step="let --run measure that benchmark only, or search without --git-run",
         )
     commands = plan.commands
-    options = {
-        "--run": commands.run,
-        "--build": commands.build,
-        "--tool": None if plan.tool == "auto" else plan.tool,
-        "--metric": quantity_of(plan.options.metric, tool=plan.tool),
-        "--timeout": f"{commands.run_timeout_seconds:g}",
-        "--build-timeout": f"{commands.build_timeout_seconds:g}",
-        "--cache": plan.options.cache,
-    }
-    words = [word for option, value in options.items() if value is not None for word in (option, str(value))]
-    environment = ["--environment", *commands.environment] if commands.environment else []
-    return git_run_script(
-        git.resolve_commit(plan.options.repository, plan.options.good), name=name, options=[*words, *environment]
+    measure = Measure.line(
+        commits=(git.resolve_commit(plan.options.repository, plan.options.good), "HEAD"),
+        run=commands.run,
+        build=commands.build,
+        tool=None if plan.tool == "auto" else plan.tool,
+        metric=quantity_of(plan.options.metric, tool=plan.tool),
+        timeout=f"{commands.run_timeout_seconds:g}",
+        build_timeout=f"{commands.build_timeout_seconds:g}",
+        cache=plan.options.cache,
+        environment=commands.environment,
     )
+    return git_run_script(measure, name=name)
 
 
 class _Auto:

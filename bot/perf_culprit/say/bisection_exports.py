@@ -1,7 +1,7 @@
 """A bisection's measurements as SVG, and its answer for `git bisect`."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
 from perf_culprit.model.bisection import BisectionReport, MeasuredCommit
@@ -124,7 +124,6 @@ esac
 """
 
 
-def git_run_script(good: str, *, name: str, options: Sequence[str]) -> str:
-    """Return the script. `good` is a full hash; `options` are the options of `measure` that define what to run."""
-    words = ["perf-culprit", "measure", "--commits", good, "HEAD", *options]
-    return SCRIPT.format(name=shlex.quote(name), measure=shlex.join(words))
+def git_run_script(measure: str, *, name: str) -> str:
+    """Return the script that runs this command to measure the good commit and HEAD."""
+    return SCRIPT.format(name=shlex.quote(name), measure=measure)
