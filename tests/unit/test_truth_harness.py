@@ -10,11 +10,14 @@ from scipy import stats
 from benchmarks.truth.cells import run_cells
 from benchmarks.truth.noise import MODE_RATIO, NOISES, Noise, SimulatedWorld, World
 from benchmarks.truth.oracle import Design, best_power
+from benchmarks.truth.record_tails import ROUNDS, UNCHANGED, order
 from benchmarks.truth.recorded import RecordedWorld, read_series
 from benchmarks.truth.results import Results, dump, load
+from benchmarks.truth.tails import apart, by_ratio, comparisons, in_turn, share
 from benchmarks.truth.verbs import Outcome
 from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import PLANTED, WAYS, interleaved, slowed
+from perf_culprit.model.finding import Verdict
 
 SEED = 10
 
@@ -116,3 +119,23 @@ def test_the_same_seed_gives_the_same_counts() -> None:
     way = next(way for way in WAYS if "one round" in way.rows)
     first, second = (run_cells(way, "AR 0.3", trials=4, power_trials=2)["one round"] for _ in range(2))
     assert (first.called, first.hits) == (second.called, second.hits)
+
+
+def test_a_slower_tail_is_called_by_its_percentile_and_not_by_the_time(tmp_path: Path) -> None:
+    generator, slower = np.random.default_rng(SEED), "tail +100%"
+    turns = [(number, change) for number in range(1, ROUNDS + 1) for change in order([UNCHANGED, slower])]
+    samples = np.exp(generator.normal(scale=0.02, size=(len(turns), 1000))) * 1000
+    for calls, (_, change) in zip(samples, turns, strict=True):
+        calls[::33] *= 8 if change == slower else 4
+    rounds, changes = zip(*turns, strict=True)
+    file, same = tmp_path / "tails.npz", np.zeros(len(turns), np.int64)
+    np.savez(file, samples=samples, measurement=same, workload=same, change=changes, round=rounds)
+    pairs = list(comparisons(file))
+    assert [(sides.change, sides.rounds) for sides in pairs] == [
+        (change, (1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)) for change in (UNCHANGED, slower)
+    ]
+    assert [in_turn(sides) for sides in pairs] == [
+        {"time": Verdict.UNCHANGED, "p99": Verdict.UNCHANGED},
+        {"time": Verdict.UNCHANGED, "p99": Verdict.REGRESSION},
+    ]
+    assert [share(sum(map(by_ratio, pairs)), 2), apart(pairs[1])["p99"].name] == ["0.500 [0.01, 0.99]", "REGRESSION"]
