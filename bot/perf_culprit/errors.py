@@ -45,11 +45,11 @@ _UNSEEN: Final = re.compile(
 EMOJI_SELECTOR: Final = "\ufe0f"
 
 
-def visible(text: str, *, kept: str = "") -> str:
+def visible(text: str, *, harmless: str = "") -> str:
     """Return one line without invisible or direction-changing characters. The characters of `kept` stay unchanged."""
     if text.isprintable() and _UNSEEN.search(text) is None:
         return text
-    return "".join(c if c in kept else _shown(c, before) for before, c in zip(f" {text}", text, strict=False))
+    return "".join(c if c in harmless else _shown(c, before) for before, c in zip(f" {text}", text, strict=False))
 
 
 def _shown(character: str, before: str) -> str:

@@ -101,7 +101,7 @@ def _visible_texts(value: Any, key: str = "") -> Any:
         case str() if key in SHOWN_LINES:
             return visible(value)
         case str() if key in SHOWN_TEXTS:
-            return visible(value.replace("\r\n", "\n"), kept="\n\t\N{NO-BREAK SPACE}")
+            return visible(value.replace("\r\n", "\n"), harmless="\n\t\N{NO-BREAK SPACE}")
         case Mapping():
             return {name: _visible_texts(member, name) for name, member in value.items()}
         case list():

@@ -174,7 +174,7 @@ class Reading:
         skipped: list[DataError] = []
         lacks_directions = False
         plain = plain_log if self.is_ci_log else plain_github_log
-        given, inputs = inputs, [replace(entry, sources=tuple(map(plain, entry.sources))) for entry in inputs]
+        original, inputs = inputs, [replace(entry, sources=tuple(map(plain, entry.sources))) for entry in inputs]
         for entry in inputs:
             doing(f"reading {entry.sources[0].place}" if entry.sources else "reading")
             recognised, unknown = _read(entry, readers, is_named=self.tool != AUTO)
@@ -189,7 +189,7 @@ class Reading:
         if tell is not None:
             tell([_file_read(read) for read in reads])
         # A log was written elsewhere.
-        environment = self.environment if list(given) == inputs else None
+        environment = self.environment if list(original) == inputs else None
         return merge(reads, suite=self.suite, commit=commit, environment=environment, notes=_skipped_notes(skipped))
 
 

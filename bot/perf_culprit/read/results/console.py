@@ -150,8 +150,8 @@ def without_rounded(benchmarks: Sequence[Benchmark]) -> tuple[tuple[Benchmark, .
         if benchmark.metric.name.startswith(ROUNDED) and 0.0 in (benchmark.samples or (benchmark.value,))
     ]
     names = list_names([f"`{shown(one.name)}` {one.metric.name}" for one in rounded], most=TEXT_LIMITS.rounded_names)
-    kept = tuple(benchmark for benchmark in benchmarks if benchmark not in rounded) if rounded else tuple(benchmarks)
-    return kept, (f"left out because the tool printed them as 0: {names}",) * bool(rounded)
+    exact = tuple(benchmark for benchmark in benchmarks if benchmark not in rounded) if rounded else tuple(benchmarks)
+    return exact, (f"left out because the tool printed them as 0: {names}",) * bool(rounded)
 
 
 def check_likeness(benchmarks: Iterable[Benchmark], source: Source) -> None:
@@ -236,9 +236,9 @@ class Lines:
                     continue
                 earlier.add((full_name, line))
                 named |= {full_name} if own else set()
-                measured = self.measured(full_name, row, f"{source.place}:{number}")
-                headed_benchmarks += [(benchmark, place, heading) for benchmark, place in measured]
-                left_out += not measured
+                pairs = self.measured(full_name, row, f"{source.place}:{number}")
+                headed_benchmarks += [(benchmark, place, heading) for benchmark, place in pairs]
+                left_out += not pairs
             elif self.lost is not None and self.lost.fullmatch(line) is not None:
                 left_out += 1
             elif self.title is not None and (title := self.title.fullmatch(line)) is not None:
@@ -268,14 +268,14 @@ class Lines:
             elif (row := self.total.fullmatch(line)) is not None:
                 total = int(row["total"])
             elif (loss := self.lost.fullmatch(line)) is not None:
-                told = None if name in failed else _failed_requests(name, loss, total)
-                failed |= {name} if told is not None else set()
-                yield from () if told is None else (told,)
+                failure = None if name in failed else _failed_requests(name, loss, total)
+                failed |= {name} if failure is not None else set()
+                yield from () if failure is None else (failure,)
 
     def measured(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
         placed = []
-        for measured in self.measures(row):
-            metric, value = measured.metric, self.number(row[measured.group]) * measured.factor
+        for measure in self.measures(row):
+            metric, value = measure.metric, self.number(row[measure.group]) * measure.factor
             if self.summary is None:
                 benchmark = from_samples(name, metric=metric, samples=(value,), place=place)
             else:

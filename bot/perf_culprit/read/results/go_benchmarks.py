@@ -55,8 +55,8 @@ def _is_go_text(source: Source) -> bool:
 
 def _read_go_text(source: Source) -> Parsed:
     output = _go_output(source)
-    measured = {(package, name) for package, name, _ in output.samples}
-    names = _go_names(measured, failed=output.failed.keys() - measured)
+    keys = {(package, name) for package, name, _ in output.samples}
+    names = _go_names(keys, failed=output.failed.keys() - keys)
     benchmarks: list[Benchmark] = []
     for key, samples in output.samples.items():
         package, name, unit = key
@@ -120,17 +120,15 @@ def _take_result(output: _Output, package: str, fields: list[str], number: int) 
         output.samples.setdefault(key, []).append(number_of(value))
 
 
-def _go_names(
-    measured: set[tuple[str, str]], *, failed: Collection[tuple[str, str]] = ()
-) -> dict[tuple[str, str], str]:
+def _go_names(keys: set[tuple[str, str]], *, failed: Collection[tuple[str, str]] = ()) -> dict[tuple[str, str], str]:
     """Name each benchmark of each package. A name in `failed` may lack the suffix.
 
     Go ends each name with -GOMAXPROCS. If all names share that suffix, it is removed. If they differ (`-cpu 1,2,4`, or
     GOMAXPROCS=1), it distinguishes benchmarks and stays.
     """
-    ends = {_processors(name) for _, name in measured}
+    ends = {_processors(name) for _, name in keys}
     common = ends.pop() if len(ends) == 1 else ""
-    stable = {(package, name): name.removesuffix(common) for package, name in (*measured, *failed)}
+    stable = {(package, name): name.removesuffix(common) for package, name in (*keys, *failed)}
     names = qualified({(package, name) for (package, _), name in stable.items()}, separator=".")
     return {(package, full): names[package, name] for (package, full), name in stable.items()}
 

@@ -61,9 +61,9 @@ def _read_entries(entries: list[JsonValue], context: JsonValue) -> Parsed:
     timed = [entry for entry in good if entry.find("big_o") is None and entry.find("rms") is None]
     iterations = [entry for entry in timed if _aggregate(entry, names) is None]
     benchmarks = gathered(pair for entry in iterations for pair in _google_samples(entry))
-    measured = {benchmark.name for benchmark in benchmarks}
+    run_names = {benchmark.name for benchmark in benchmarks}
     # --benchmark_report_aggregates_only leaves no repetition in the file.
-    aggregates = [entry for entry in timed if _aggregate(entry, names) and _run_name(entry, names) not in measured]
+    aggregates = [entry for entry in timed if _aggregate(entry, names) and _run_name(entry, names) not in run_names]
     summaries = unique(_summaries(aggregates, names))
     without_mean = {_run_name(entry, names) for entry in aggregates}.difference(summary.name for summary in summaries)
     sound = {entry.at("name").text() for entry in good}
@@ -230,8 +230,8 @@ def _text_entries(source: Source) -> Iterator[JsonValue]:
             )
         elif failed is not None:
             message, is_skipped = failed["message"].strip("'"), failed["skipped"] is not None
-            told = {"skipped": True, "skip_message": message} if is_skipped else {"error_message": message}
-            yield JsonValue({"name": failed["name"], "error_occurred": not is_skipped} | told, place)
+            outcome = {"skipped": True, "skip_message": message} if is_skipped else {"error_message": message}
+            yield JsonValue({"name": failed["name"], "error_occurred": not is_skipped} | outcome, place)
 
 
 def _rates(counters: str) -> Iterator[tuple[str, float]]:

@@ -57,10 +57,12 @@ def _read_mitata(source: Source) -> Parsed:
     context = root.find("context") or JsonValue({}, root.file)
     now = context.find("now")
     # A benchmark that threw has an `error` instead of `stats`.
-    measured = [(name, stats) for name, run in runs if (stats := run.find("stats")) is not None]
-    failed = len(runs) - len(measured)
+    with_stats = [(name, stats) for name, run in runs if (stats := run.find("stats")) is not None]
+    failed = len(runs) - len(with_stats)
     return Parsed(
-        benchmarks=unique((each, stats.place) for name, stats in measured for each in _mitata_benchmarks(name, stats)),
+        benchmarks=unique(
+            (each, stats.place) for name, stats in with_stats for each in _mitata_benchmarks(name, stats)
+        ),
         environment=_mitata_environment(context),
         lost=tuple(lost(name, _error_message(run.peek("error"))) for name, run in runs if run.find("stats") is None),
         time=epoch_time(now.number() / 1000) if now is not None and now.is_finite else None,
@@ -170,16 +172,16 @@ def _is_tinybench(source: Source) -> bool:
 
 def _read_tinybench(source: Source) -> Parsed:
     tasks = list((source.results() or source.root()).elements())
-    measured = [(task, statistics) for task in tasks if (statistics := _tinybench_statistics(task)) is not None]
-    failed = len(tasks) - len(measured)
+    with_stats = [(task, statistics) for task in tasks if (statistics := _tinybench_statistics(task)) is not None]
+    failed = len(tasks) - len(with_stats)
     return Parsed(
         benchmarks=unique(
-            (_tinybench_benchmark(task.at("name").text(), measures), task.place) for task, measures in measured
+            (_tinybench_benchmark(task.at("name").text(), measures), task.place) for task, measures in with_stats
         ),
         lost=tuple(
             lost(task.at("name").text(), _error_message((task.find("result") or task).peek("error")))
             for task in tasks
-            if task not in [one for one, _ in measured]
+            if task not in [one for one, _ in with_stats]
         ),
         notes=(f"left out because they failed or did not run: {failed}",) * bool(failed),
     )
@@ -236,13 +238,13 @@ def _is_benchmarkjs(source: Source) -> bool:
 def _read_benchmarkjs(source: Source) -> Parsed:
     entries = [(entry, entry.find("stats") or entry) for entry in (source.results() or source.root()).elements()]
     # A benchmark that threw has no rate.
-    measured = [(entry, stats) for entry, stats in entries if entry.at("hz").value]
+    with_stats = [(entry, stats) for entry, stats in entries if entry.at("hz").value]
     failed = tuple(
         lost(entry.at("name").text(), entry.peek("error")) for entry, _ in entries if not entry.at("hz").value
     )
     return Parsed(
         benchmarks=unique(
-            (_benchmarkjs_benchmark(entry.at("name").text(), stats), entry.place) for entry, stats in measured
+            (_benchmarkjs_benchmark(entry.at("name").text(), stats), entry.place) for entry, stats in with_stats
         ),
         lost=failed,
         notes=(f"left out because they failed: {len(failed)}",) * bool(failed),
@@ -291,10 +293,10 @@ def _read_vitest(source: Source) -> Parsed:
     root = source.root()
     entries = list(_of_suites(root) if root.find("files") is not None else _of_tests(root))
     # A benchmark that threw has a name but no measurements.
-    measured = [(name, entry) for name, entry in entries if entry.find("mean") is not None]
+    with_mean = [(name, entry) for name, entry in entries if entry.find("mean") is not None]
     failed = tuple(lost(name, _failure(entry)) for name, entry in entries if entry.find("mean") is None)
     return Parsed(
-        benchmarks=unique((_tinybench_benchmark(name, entry), entry.place) for name, entry in measured),
+        benchmarks=unique((_tinybench_benchmark(name, entry), entry.place) for name, entry in with_mean),
         lost=failed,
         notes=(f"left out because they failed: {len(failed)}",) * bool(failed),
     )
@@ -435,10 +437,10 @@ def _read_deno(source: Source) -> Parsed:
     benches = list(root.at("benches").elements())
     results = [(_deno_key(bench), result) for bench in benches for result in bench.at("results").elements()]
     names = qualified((key for key, _ in results), separator=" > ")
-    measured = [(key, ok) for key, result in results if (ok := result.find("ok")) is not None]
-    failed = len(results) - len(measured)
+    with_result = [(key, ok) for key, result in results if (ok := result.find("ok")) is not None]
+    failed = len(results) - len(with_result)
     return Parsed(
-        benchmarks=gathered((_deno_benchmark(names[key], ok), ok.place) for key, ok in measured),
+        benchmarks=gathered((_deno_benchmark(names[key], ok), ok.place) for key, ok in with_result),
         lost=tuple(lost(names[key], _error_message(bad.value)) for key, one in results if (bad := one.find("failed"))),
         environment=components(cpu=root.peek("cpu"), **dict(_deno_target(root.peek("runtime")))),
         notes=(f"left out because they failed: {failed}",) * bool(failed),

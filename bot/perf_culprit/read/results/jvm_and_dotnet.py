@@ -254,14 +254,14 @@ DEFAULT_LEVEL, DEFAULT_CONFIDENCE = 12, 0.999
 def _read_dotnet(source: Source) -> Parsed:
     root = source.root()
     entries = list(root.at("Benchmarks").elements())
-    measured = [entry for entry in entries if entry.find("Statistics") is not None]
-    failed = len(entries) - len(measured)
-    names = [_full_name(entry) for entry in measured]
+    with_stats = [entry for entry in entries if entry.find("Statistics") is not None]
+    failed = len(entries) - len(with_stats)
+    names = [_full_name(entry) for entry in with_stats]
     counts = Counter(names)
     return Parsed(
         benchmarks=unique(
             pair
-            for entry, name in zip(measured, names, strict=True)
+            for entry, name in zip(with_stats, names, strict=True)
             # The same method under several jobs (runtimes) differs only in its DisplayInfo.
             for pair in _metrics(entry, entry.at("DisplayInfo").text() if counts[name] > 1 else name)
         ),

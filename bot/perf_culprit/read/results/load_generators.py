@@ -40,7 +40,7 @@ def _measures(row: re.Match[str]) -> tuple[Measured, ...]:
     A pattern's second group of a percentile is `p50_table`.
     """
     groups = {name: text for name, text in row.groupdict().items() if text not in (None, "---")}
-    shared = (measured for measured in (THROUGHPUT, OPERATIONS, LATENCY) if measured.group in groups)
+    shared = (measure for measure in (THROUGHPUT, OPERATIONS, LATENCY) if measure.group in groups)
     percents = (percentile(name[1:3], name) for name in groups if re.fullmatch(r"p[0-9]{2}(?:_table)?", name))
     named = (percentile(groups["percent"], "value"),) if "percent" in groups else ()
     # hey and siege write seconds as `secs`.
@@ -244,8 +244,8 @@ def _read_vegeta(source: Source) -> Parsed:
     latencies = root.at("latencies")
     name = source.stem or "value"
     benchmarks = [
-        from_summary(name, metric=measured.metric, summary=Summary(value=value * 1e-6), place=latencies.place)
-        for measured, key in ((LATENCY, "mean"), *VEGETA_PERCENTILES)
+        from_summary(name, metric=measure.metric, summary=Summary(value=value * 1e-6), place=latencies.place)
+        for measure, key in ((LATENCY, "mean"), *VEGETA_PERCENTILES)
         if (value := latencies.find_number(key)) is not None
     ]
     rate = Summary(value=root.at("throughput").number())
@@ -284,8 +284,8 @@ def _read_memtier(source: Source) -> Parsed:
         if (percentiles := stats.find("Percentile Latencies")) is not None:
             values += [(percentile(at, ""), percentiles.find_number(key)) for key, at in MEMTIER_PERCENTILES.items()]
         placed += [
-            (from_summary(name, metric=measured.metric, summary=Summary(value=value), place=stats.place), stats.place)
-            for measured, value in values
+            (from_summary(name, metric=measure.metric, summary=Summary(value=value), place=stats.place), stats.place)
+            for measure, value in values
             if value is not None
         ]
     return Parsed(benchmarks=unique(placed))

@@ -217,10 +217,10 @@ def _read_phpbench(source: Source) -> Parsed:
 
 def _phpbench_name(benchmark: "Element", subject: "Element", variant: "Element") -> str:
     parameters = variant.find("parameter-set")
-    given = "" if parameters is None else parameters.get("name", "")
+    label = "" if parameters is None else parameters.get("name", "")
     of_class = benchmark.get("class", "").removeprefix("\\")
     name = f"{of_class}::{subject.get('name', '')}"
-    return name if given in PHPBENCH_UNNAMED else f"{name} {given}"
+    return name if label in PHPBENCH_UNNAMED else f"{name} {label}"
 
 
 def _phpbench_benchmarks(name: str, variant: "Element", *, place: str) -> Iterator[Benchmark]:
@@ -228,9 +228,9 @@ def _phpbench_benchmarks(name: str, variant: "Element", *, place: str) -> Iterat
     times = [_per_revolution(iteration, place) for iteration in iterations]
     yield from_samples(name, metric=MICROSECOND_TIME, samples=times, place=place)
     peaks = [attribute_number(iteration, "mem-peak", place=place, next_step=RUN_AGAIN) for iteration in iterations]
-    measured = [peak for peak in peaks if peak is not None]
-    if measured:
-        yield from_samples(name, metric=PHPBENCH_PEAK_MEMORY, samples=measured, place=place)
+    present = [peak for peak in peaks if peak is not None]
+    if present:
+        yield from_samples(name, metric=PHPBENCH_PEAK_MEMORY, samples=present, place=place)
 
 
 def _per_revolution(iteration: "Element", place: str) -> float:

@@ -139,9 +139,9 @@ def lost(
     total: int | None = None,
 ) -> Lost:
     """Note that a benchmark failed, with the tool's message, if it gives one."""
-    told = " ".join(writable(message).split())[:LONGEST_MESSAGE] if isinstance(message, str) else ""
+    text = " ".join(writable(message).split())[:LONGEST_MESSAGE] if isinstance(message, str) else ""
     name = writable(benchmark)[: FILE_LIMITS.name_characters]
-    return Lost(benchmark=name, kind=kind, message=told or None, count=count, total=total)
+    return Lost(benchmark=name, kind=kind, message=text or None, count=count, total=total)
 
 
 def check_samples(samples: Sequence[float], *, metric: Metric, place: str) -> None:
@@ -271,7 +271,7 @@ def newest(runs: Sequence[Parsed]) -> Parsed:
 def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:
     """Collect (benchmark, place) pairs of a format in which a name is unique in a file; raise DataError otherwise."""
     places: dict[MetricKey, str] = {}
-    kept: list[Benchmark] = []
+    result: list[Benchmark] = []
     for benchmark, place in benchmarks:
         if (key := benchmark.key) in places:
             raise DataError(
@@ -280,8 +280,8 @@ def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]
                 next_step="give each benchmark a name of its own",
             )
         places[key] = place
-        kept.append(benchmark)
-    return tuple(kept)
+        result.append(benchmark)
+    return tuple(result)
 
 
 def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:

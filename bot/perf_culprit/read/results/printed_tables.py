@@ -222,8 +222,8 @@ def _dotnet_name(cells: dict[str, str], same_jobs: frozenset[str]) -> str:
     """Return the method with its parameters, and with the job columns of the CSV in which jobs differ."""
     telling = list(cells)[: list(cells).index("Mean")]
     scope = [cells[header] for header in ("Namespace", "Type", "Method") if header in cells]
-    told = {"Namespace", "Type", "Method", "Job"} | same_jobs
-    others = [f"{header}: {cells[header]}" for header in telling if header not in told]
+    own_headers = {"Namespace", "Type", "Method", "Job"} | same_jobs
+    others = [f"{header}: {cells[header]}" for header in telling if header not in own_headers]
     return f"{'.'.join(scope)}({', '.join(others)})" if others else ".".join(scope)
 
 
@@ -400,9 +400,9 @@ class _AsvTable:
 
     def values(self, cells: list[str]) -> Iterator[tuple[str, str]]:
         """Yield each value with its name, which includes the parameters."""
-        given = sum(cell == "--" for cell in self.header[0]) if self.is_spread else sum(map(bool, self.header[-1]))
-        for title, cell in zip(self.header[-1][given:], cells[given:], strict=True):
-            yield f"{self.name}({', '.join([*cells[:given], *([title] if self.is_spread else [])])})", cell
+        count = sum(cell == "--" for cell in self.header[0]) if self.is_spread else sum(map(bool, self.header[-1]))
+        for title, cell in zip(self.header[-1][count:], cells[count:], strict=True):
+            yield f"{self.name}({', '.join([*cells[:count], *([title] if self.is_spread else [])])})", cell
 
 
 def _asv_values(source: Source) -> Iterator[tuple[str, str, str]]:

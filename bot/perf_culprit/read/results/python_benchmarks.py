@@ -153,10 +153,10 @@ def _read_pyperf(source: Source) -> Parsed:
     shared = _pyperf_metadata(root)
     entries = list(root.at("benchmarks").elements())
     groups = [(entry, list(_pyperf_groups(entry))) for entry in entries]
-    measured = [(_pyperf_benchmark(entry, runs, shared), entry.place) for entry, runs in groups if runs]
-    empty = len(groups) - len(measured)
+    with_runs = [(_pyperf_benchmark(entry, runs, shared), entry.place) for entry, runs in groups if runs]
+    empty = len(groups) - len(with_runs)
     return Parsed(
-        benchmarks=unique(measured),
+        benchmarks=unique(with_runs),
         environment=_pyperf_environment({**_first_run(entries), **shared}),
         notes=(f"left out because they hold only calibration runs: {empty}",) * bool(empty),
     )
@@ -289,12 +289,12 @@ def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Itera
         elif samples is not None and samples != []:
             repeated = JsonValue(samples, value.file, f"{row['samples'].path}[{i}]")
             numbers = repeated.numbers()
-            measured = from_samples(full_name, metric=metric, samples=numbers, place=repeated.place)
-            yield replace(measured, version=version), place
+            outcome = from_samples(full_name, metric=metric, samples=numbers, place=repeated.place)
+            yield replace(outcome, version=version), place
         else:
             summary = _asv_summary(value, metric, *statistics)
-            measured = from_summary(full_name, metric=metric, summary=summary, place=place)
-            yield replace(measured, version=version), place
+            outcome = from_summary(full_name, metric=metric, summary=summary, place=place)
+            yield replace(outcome, version=version), place
 
 
 def _asv_version(cell: JsonValue | None) -> str | None:
@@ -327,8 +327,8 @@ def _asv_names(name: str, params: JsonValue | None) -> list[str]:
 
     Return none if there are too many combinations.
     """
-    given = () if params is None or params.value is None else params.elements()
-    axes = [[str(value.value) for value in axis.elements()] for axis in given]
+    axis_lists = () if params is None or params.value is None else params.elements()
+    axes = [[str(value.value) for value in axis.elements()] for axis in axis_lists]
     if math.prod(len(axis) for axis in axes) > FILE_LIMITS.parameter_combinations:
         return []
     if not axes:

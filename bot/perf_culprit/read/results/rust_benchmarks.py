@@ -281,13 +281,13 @@ def _is_divan(source: Source) -> bool:
 
 def _read_divan(source: Source) -> Parsed:
     rows = list(_divan_rows(source))
-    measured = [(key, summary, place) for key, summary, place in rows if summary is not None]
-    names = qualified((key for key, _, _ in measured), separator="::")
-    other = len(rows) - len(measured)
+    with_times = [(key, summary, place) for key, summary, place in rows if summary is not None]
+    names = qualified((key for key, _, _ in with_times), separator="::")
+    other = len(rows) - len(with_times)
     return Parsed(
         benchmarks=gathered(
             (from_summary(names[key], metric=NANOSECOND_TIME, summary=summary, place=place), place)
-            for key, summary, place in measured
+            for key, summary, place in with_times
         ),
         notes=(f"left out: throughputs (the same times said again) and allocations, lines: {other}",) * bool(other),
     )

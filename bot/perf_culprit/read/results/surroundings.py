@@ -229,8 +229,8 @@ def machine_environment(environ: Mapping[str, str] | None = None) -> Environment
     """Return CPU, memory, system, the workflow's facts and a GitHub runner's image. Unknown facts are left out."""
     variables = os.environ if environ is None else environ
     lines = (line.partition("=") for line in variables.get(TOLD_VARIABLE, "").splitlines())
-    told = components(**{name.strip(): value for name, _, value in lines if name.strip()})
-    return told.merged(_seen(variables))
+    stated = components(**{name.strip(): value for name, _, value in lines if name.strip()})
+    return stated.merged(_seen(variables))
 
 
 def surroundings(folder: Path) -> Environment:

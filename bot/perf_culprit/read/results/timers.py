@@ -62,7 +62,7 @@ def _read_results(results: list[JsonValue]) -> Parsed:
         (_with_parameters(result, command) if counts[command] > 1 else command, result)
         for command, result in zip(commands, results, strict=True)
     ]
-    failed = tuple(told for name, result in named if (told := _failed_command(name, result)) is not None)
+    failed = tuple(loss for name, result in named if (loss := _failed_command(name, result)) is not None)
     return Parsed(
         benchmarks=unique((benchmark, result.place) for name, result in named for benchmark in _command(name, result)),
         lost=failed,

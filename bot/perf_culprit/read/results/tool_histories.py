@@ -77,17 +77,17 @@ def _read_newest_note(source: Source) -> Parsed:
 def _noted(source: Source, commit: str | None, lines: list[str]) -> Iterator[Parsed]:
     """Yield the run of a commit that has measurements."""
     read = [_measurement(line) for line in lines]
-    kept = [one for one in read if one is not None]
+    points = [one for one in read if one is not None]
     values: dict[str, dict[int, list[float]]] = {}
-    for one in kept:
+    for one in points:
         values.setdefault(one.name, {}).setdefault(one.epoch, []).append(one.value)
     if commit is None or not values:
         return
-    lost = len(read) - len(kept)
+    lost = len(read) - len(points)
     yield Parsed(
         benchmarks=tuple(_of_epochs(name, epochs, source.place) for name, epochs in values.items()),
         commit=commit,
-        time=epoch_time(max(one.time_s for one in kept)),
+        time=epoch_time(max(one.time_s for one in points)),
         notes=(f"left out: lines that are not measurements: {lost}",) * bool(lost),
     )
 
