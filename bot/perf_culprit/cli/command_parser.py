@@ -182,10 +182,7 @@ def _add_field(container: Any, field: Field) -> None:
     if option.choices:
         more["choices"] = option.choices
     if option.value:
-        more |= {
-            "metavar": option.metavar,
-            "type": _as_argument_type(option.convert or _CONVERTERS.get(field.kind, str)),
-        }
+        more |= {"metavar": option.metavar, "type": _argument_type(option.convert or _CONVERTERS.get(field.kind, str))}
         more |= _repetition(option.value, is_several=field.is_several and bool(option.flags))
     elif field.kind is bool:
         more["action"] = "store_true"
@@ -207,7 +204,7 @@ def _repetition(value: str, *, is_several: bool) -> dict[str, Any]:
     return more
 
 
-def _as_argument_type(convert: Callable[[str], object]) -> Callable[[str], object]:
+def _argument_type(convert: Callable[[str], object]) -> Callable[[str], object]:
     def checked(text: str) -> object:
         try:
             return convert(text)

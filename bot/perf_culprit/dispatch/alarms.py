@@ -42,9 +42,7 @@ def gated_steps(
     for size in GROUPS:
         skipped = len(series) % size
         means = series[skipped:].reshape(-1, size).mean(axis=1)
-        gated = _drift_ranges(
-            means, worse_sign=worse_sign, window=max(window // size, 1), minimum_effect=minimum_effect
-        )
+        gated = _drifts(means, worse_sign=worse_sign, window=max(window // size, 1), minimum_effect=minimum_effect)
         # The step may lie anywhere in its group, or in the group before.
         steps |= {
             (max(skipped + size * since - size + 1, 1), skipped + size * raised + size - 1) for since, raised in gated
@@ -52,9 +50,7 @@ def gated_steps(
     return tuple(sorted(steps))
 
 
-def _drift_ranges(
-    series: Floats, *, worse_sign: int, window: int, minimum_effect: float
-) -> tuple[tuple[int, int], ...]:
+def _drifts(series: Floats, *, worse_sign: int, window: int, minimum_effect: float) -> tuple[tuple[int, int], ...]:
     if len(series) <= FIRST_JUDGED:
         return ()
     reach = min(BESIDE, len(series) - NEWEST)

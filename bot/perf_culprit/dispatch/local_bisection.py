@@ -511,16 +511,13 @@ def planned_search(plan: BisectPlan, *, config: Config) -> PlannedSearch:
 
 def _medians(runs: Sequence[Run], plan: BisectPlan) -> list[tuple[tuple[str, str], list[float]]]:
     """Return the medians of each requested benchmark's metric, run by run."""
+    benchmark, metric = plan.options.benchmark, plan.options.metric
     values: dict[tuple[str, str], list[float]] = {}
     for run in runs:
         for entry in run.benchmarks:
             key = entry.key
             value = median(entry.samples) if entry.samples else entry.value
-            if (
-                plan.options.benchmark in (None, key.benchmark)
-                and plan.options.metric in (None, key.metric)
-                and value > 0
-            ):
+            if benchmark in (None, key.benchmark) and metric in (None, key.metric) and value > 0:
                 values.setdefault((key.benchmark, key.metric), []).append(value)
     return sorted(values.items())
 

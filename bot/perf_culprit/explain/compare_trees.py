@@ -382,15 +382,13 @@ def _service(searched: Searched, judgement: TreeJudgement) -> ServiceComparison:
 
 def _places_to_keep(searched: Searched) -> list[int]:
     """The nodes to keep if there are too many: tested ones first, then the largest, each with its ancestors."""
-    nodes, judgements = searched.tree.nodes, searched.judged
+    nodes, results = searched.tree.nodes, searched.judged
     if len(nodes) <= MAX_NODES:
         return list(range(len(nodes)))
 
     def size(i: int) -> tuple[bool, float]:
         sides = (nodes[i].baseline, nodes[i].target)
-        return judgements[i].state is NodeState.NOT_TESTED, -max(
-            side.elapsed.mean for side in sides if side is not None
-        )
+        return results[i].state is NodeState.NOT_TESTED, -max(side.elapsed.mean for side in sides if side is not None)
 
     places: set[int] = set()
     for chosen in sorted(range(len(nodes)), key=lambda i: (*size(i), i)):

@@ -232,10 +232,8 @@ def find_callers(
     common = sorted(name for name, count in counts.items() if count > MOST_CALLERS)
     if common:
         notes.append(because(Caveat.COMMON_NAMES, names=tuple(common[:10])))
-    callers_and_names = (
-        (caller, tuple(name for name in caller.called_names if name not in common)) for caller in callers
-    )
-    return tuple(replace(caller, called_names=called) for caller, called in callers_and_names if called), tuple(notes)
+    pairs = ((caller, tuple(name for name in caller.called_names if name not in common)) for caller in callers)
+    return tuple(replace(caller, called_names=called) for caller, called in pairs if called), tuple(notes)
 
 
 def _callable_name(function: TouchedFunction) -> str:

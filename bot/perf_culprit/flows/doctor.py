@@ -81,10 +81,8 @@ class _Job:
 def checkup(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[tuple[str, ...], bool]:
     """Return the observations of the job as text, and whether nothing is wrong with it."""
     observations = examine(environ=environ, repository=repository, config=config)
-    return checkup_lines(observations), not {observation.health for observation in observations} & {
-        Health.WRONG,
-        Health.UNSAFE,
-    }
+    is_well = all(observation.health not in (Health.WRONG, Health.UNSAFE) for observation in observations)
+    return checkup_lines(observations), is_well
 
 
 def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[Observation, ...]:
@@ -105,9 +103,9 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
     if role in WITH_CHECKOUT:
         observations += _checkout(job)
         # If GitHub did not answer, do not read the history: git would retry for minutes.
-        if role is not Role.REFERENCE and all(
-            observation.symptom is not Symptom.NO_ANSWER for observation in observations
-        ):
+        if role is not Role.REFERENCE and Symptom.NO_ANSWER not in {
+            observation.symptom for observation in observations
+        }:
             observations += _history(job, environ)
     return tuple(observations)
 

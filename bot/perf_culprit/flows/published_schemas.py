@@ -72,15 +72,11 @@ def schema_text(name: str) -> str:
             # A type that is part of another file need not state its own format there.
             definition["required"] = [member for member in definition["required"] if member != "format"]
     definitions[kind.__name__]["required"][:0] = ["format", "version"]
-    whole = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **top,
-        "$defs": _used_definitions(top, definitions),
-    }
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": _closure(top, definitions)}
     return json.dumps(whole, indent=2) + "\n"
 
 
-def _used_definitions(part: object, definitions: Mapping[str, Any]) -> dict[str, Any]:
+def _closure(part: object, definitions: Mapping[str, Any]) -> dict[str, Any]:
     """The definitions that `part` refers to, directly or indirectly, by name."""
     used: dict[str, Any] = {}
     parts = [part]

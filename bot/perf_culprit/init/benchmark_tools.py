@@ -26,10 +26,8 @@ def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
 
 def proposals(repository: Repository) -> tuple[tuple[Suggestion, ...], tuple[tuple[Suggestion, str], ...]]:
     """Return the suggestions, and those that are dropped, each with its reason."""
-    proposals_and_faults = [(one, fault_of(one)) for one in _every(repository)]
-    return tuple(one for one, fault in proposals_and_faults if not fault), tuple(
-        (one, fault) for one, fault in proposals_and_faults if fault
-    )
+    pairs = [(one, fault_of(one)) for one in _every(repository)]
+    return tuple(one for one, fault in pairs if not fault), tuple((one, fault) for one, fault in pairs if fault)
 
 
 def _every(repository: Repository) -> tuple[Suggestion, ...]:

@@ -127,18 +127,14 @@ def sweep_labels(
 
     Each run is judged against the good ones; a good one against the others.
     """
-    with_common_counters = _with_few_counters(
-        [structs.replace(run, benchmarks=(), regressions=()) for run in runs], rng
-    )
+    smaller = _with_few_counters([structs.replace(run, benchmarks=(), regressions=()) for run in runs], rng)
     good = [index for index, is_bad in enumerate(bad) if not is_bad]
     trials = [
         (
-            Baseline(
-                runs=tuple(with_common_counters[other] for other in good if other != index), source=BaselineSource.FILES
-            ),
+            Baseline(runs=tuple(smaller[other] for other in good if other != index), source=BaselineSource.FILES),
             run,
         )
-        for index, run in enumerate(with_common_counters)
+        for index, run in enumerate(smaller)
     ]
     return tuple(
         _point(name, threshold, called, bad)
@@ -224,12 +220,11 @@ def _with_few_counters(runs: Sequence[Run], rng: np.random.Generator) -> list[Ru
         for table in run.counters:
             earlier = dict.fromkeys(names.get(table.name, ()))
             names[table.name] = list(earlier | dict.fromkeys(metric.name for metric in table.metrics))
-    columns = {
+    picks = {
         table: {of[index] for index in rng.permutation(len(of))[:MOST_COUNTERS]} for table, of in sorted(names.items())
     }
     return [
-        structs.replace(run, counters=tuple(_only(table, columns[table.name]) for table in run.counters))
-        for run in runs
+        structs.replace(run, counters=tuple(_only(table, picks[table.name]) for table in run.counters)) for run in runs
     ]
 
 

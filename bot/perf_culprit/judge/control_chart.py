@@ -214,11 +214,9 @@ def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Ch
 
     Also add the effect at which the target would have been more out of control than any baseline run.
     """
-    with_excesses = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
-    of_baseline = np.concatenate([charted.own_excesses for charted in with_excesses]) if with_excesses else np.empty(0)
-    chances = iter(
-        chance_of_excess(np.array([charted.excess for charted in with_excesses]), of_baseline=of_baseline).tolist()
-    )
+    usable = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
+    of_baseline = np.concatenate([charted.own_excesses for charted in usable]) if usable else np.empty(0)
+    chances = iter(chance_of_excess(np.array([charted.excess for charted in usable]), of_baseline=of_baseline).tolist())
     charts = [(charted.medians, entry.metric) for entry, charted in entries if charted is not None]
     levels = iter(level_chances(charts, tiers=options.tiers))
     largest = max(0.0, float(of_baseline.max(initial=0.0)))

@@ -77,17 +77,15 @@ def _prepared(
         notes.append(skipped)
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
             notes.append(because(Remark.LOAD_DIFFERS, change=loads.difference))
-    runs_and_cuts = [(run, cut) for run, cut in zip(runs, cuts, strict=True) if np.isfinite(run).any()]
+    pairs = [(run, cut) for run, cut in zip(runs, cuts, strict=True) if np.isfinite(run).any()]
     prepared = Prepared(
         target=_ordered(target),
-        runs=tuple(_ordered(run) for run, _ in runs_and_cuts),
-        parts=cut_runs(runs_and_cuts),
+        runs=tuple(_ordered(run) for run, _ in pairs),
+        parts=cut_runs(pairs),
         details=details,
         notes=tuple(notes),
         load_difference=loads.unusual if skipped else 0.0,
-        allowance=median_allowance(
-            target, [run for run, _ in runs_and_cuts], longer=any(cut > 1 for _, cut in runs_and_cuts)
-        ),
+        allowance=median_allowance(target, [run for run, _ in pairs], longer=any(cut > 1 for _, cut in pairs)),
     )
     return without_idle_time(prepared) if drop_idle else prepared
 

@@ -58,14 +58,10 @@ def audit(
     `choose` selects a run's baseline from the runs before it. `detector` and `counter_detector` are the configured
     ones. `sweep`: also vary the threshold of control charts.
     """
-    with_benchmarks = [replace(run, counters=()) for run in runs if run.benchmarks]
+    usable = [replace(run, counters=()) for run in runs if run.benchmarks]
     chosen = tuple(detectors or BENCHMARK_DETECTORS)
     judges = {name: Judge(detector=name, counter_detector=counter_detector, settings=settings) for name in chosen}
-    kind, by_detector = (
-        _judge_trials(with_benchmarks, judges, choose=choose, rng=rng)
-        if with_benchmarks
-        else (TrialKind.STORED_RUNS, {})
-    )
+    kind, by_detector = _trials(usable, judges, choose=choose, rng=rng) if usable else (TrialKind.STORED_RUNS, {})
     counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=MOST_TRIALS)
     if not by_detector and not counters:
         raise DataError(
@@ -74,7 +70,7 @@ def audit(
         )
     audits = tuple(_audit_detector(judges[name], by_detector[name], kind, rng=rng) for name in chosen if by_detector)
     newest = next(iter(by_detector.values()))[-1].findings if by_detector else ()
-    samples = int(median([len(entry.samples) for run in with_benchmarks for entry in run.benchmarks] or [0]))
+    samples = int(median([len(entry.samples) for run in usable for entry in run.benchmarks] or [0]))
     return Audit(
         suite=runs[-1].suite,
         kind=kind,
@@ -90,13 +86,13 @@ def audit(
         recommendation=recommend(
             audits, counters, settings=settings, detector=detector, counter_detector=counter_detector
         ),
-        noise=noise_sources(with_benchmarks),
+        noise=noise_sources(usable),
         sweep=sweep_thresholds(runs, settings=settings, choose=choose, rng=rng) if sweep else (),
-        notes=tuple(_notes(kind, runs=len(with_benchmarks), audits=audits)),
+        notes=tuple(_notes(kind, runs=len(usable), audits=audits)),
     )
 
 
-def _judge_trials(
+def _trials(
     runs: Sequence[Run], judges: Mapping[str, Judge], *, choose: Choose, rng: np.random.Generator
 ) -> tuple[TrialKind, dict[str, list[JudgedTrial]]]:
     """Run each detector's trials: on stored runs if there are enough, else on halves of them; empty if impossible."""
@@ -184,10 +180,8 @@ def _components(benchmarks: Sequence[Benchmark]) -> VarianceComponents | None:
         sizes = benchmark.group_sizes or (len(benchmark.samples),)
         group = np.repeat(np.arange(len(sizes)), sizes)
         # From all processes evenly, not only from the first ones.
-        sample = np.unique(
-            np.linspace(0, len(group) - 1, min(len(group), MOST_MODELLED_SAMPLES)).round().astype(np.intp)
-        )
-        values.append(np.array(benchmark.samples)[sample])
-        runs.append(np.full(len(sample), number))
-        processes.append(group[sample])
+        at = np.unique(np.linspace(0, len(group) - 1, min(len(group), MOST_MODELLED_SAMPLES)).round().astype(np.intp))
+        values.append(np.array(benchmark.samples)[at])
+        runs.append(np.full(len(at), number))
+        processes.append(group[at])
     return variance_components(np.concatenate(values), run=np.concatenate(runs), process=np.concatenate(processes))

@@ -22,16 +22,14 @@ def single_values(baseline: Baseline, target: Run) -> tuple[Baseline, Run]:
     def chosen(table: CounterTable) -> bool:
         return table.name in names and _is_single(table)
 
-    return replace(baseline, runs=tuple(_move_counters(run, chosen) for run in baseline.runs)), _move_counters(
-        target, chosen
-    )
+    return replace(baseline, runs=tuple(_move(run, chosen) for run in baseline.runs)), _move(target, chosen)
 
 
 def _is_single(table: CounterTable) -> bool:
     return len(table.times_s) == 1
 
 
-def _move_counters(run: Run, chosen: Callable[[CounterTable], bool]) -> Run:
+def _move(run: Run, chosen: Callable[[CounterTable], bool]) -> Run:
     values = (
         Benchmark.of(name=table.name, metric=metric, samples=(value,))
         for table in run.counters

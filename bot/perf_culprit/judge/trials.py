@@ -149,15 +149,14 @@ class Alarms:
         return tuple(entry for entry in self.wrong if entry.verdict in verdicts)
 
 
-def alarms_of(trial_findings: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
+def alarms_of(result: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
     """Classify alarms: one lasts if the following runs, against the same baseline, move the metric the same way."""
-    called = [entry for entry in trial_findings.findings if entry.verdict in CALLED_VERDICTS]
-    answered = sum(entry.verdict is not Verdict.UNTESTED for entry in trial_findings.findings)
+    called = [entry for entry in result.findings if entry.verdict in CALLED_VERDICTS]
+    answered = sum(entry.verdict is not Verdict.UNTESTED for entry in result.findings)
     if surely_unchanged or not called:
         return Alarms(wrong=tuple(called), judged=answered)
     later = [
-        {entry.key: _direction(entry) for entry in judge(trial_findings.trial.baseline, run)}
-        for run in trial_findings.trial.following
+        {entry.key: _direction(entry) for entry in judge(result.trial.baseline, run)} for run in result.trial.following
     ]
     ways = {entry.key: [of[entry.key] for of in later if entry.key in of] for entry in called}
     unknown = [entry for entry in called if not ways[entry.key]]

@@ -50,10 +50,8 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
             verdict=Verdict.UNTESTED, reason=because(VerdictReason.BLIND, rounds=rounds), worsening=worsening
         )
     # Four digits are more than is shown, and few enough that many findings share a reason.
-    nothing_seen = because(VerdictReason.NOTHING_SEEN, effect=None if visible is None else float(f"{visible:.4g}"))
-    return Decided(
-        verdict=Verdict.NOT_SEEN, reason=objection or nothing_seen, worsening=worsening, detectable_effect=visible
-    )
+    reason = because(VerdictReason.NOTHING_SEEN, effect=None if visible is None else float(f"{visible:.4g}"))
+    return Decided(verdict=Verdict.NOT_SEEN, reason=objection or reason, worsening=worsening, detectable_effect=visible)
 
 
 def _call(evidence: Evidence, worsening: float, policy: PolicySettings) -> Decided | None:

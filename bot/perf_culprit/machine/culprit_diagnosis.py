@@ -16,7 +16,7 @@ from perf_culprit.machine.this_machine import TracePlan
 from perf_culprit.machine.trace_means import PROFILED, trace_revisions
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import CulpritDiagnosis
-from perf_culprit.model.call_tree import Scope, Touched, TouchedFunction
+from perf_culprit.model.call_tree import Scope
 from perf_culprit.model.count import Count, is_built
 from perf_culprit.model.notable_calls import marked, notable_nodes
 from perf_culprit.model.reason import Doubt, because
@@ -56,7 +56,11 @@ def diagnose_culprit(
     diagnosis = CulpritDiagnosis(commit=commit)
     try:
         touched = touched_by_commit(repository, commit)
-        changed = _changed_functions(touched)
+        changed = tuple(
+            one
+            for one in touched.functions
+            if one.changes_code and one.scope is Scope.FUNCTION and not is_document_or_test(one.path)
+        )
         more = max(0, len(changed) - TEXT_LIMITS.diagnosed_functions)
         diagnosis = replace(diagnosis, changed=changed[: TEXT_LIMITS.diagnosed_functions], more=more)
         if touched.base is None:
@@ -102,13 +106,6 @@ def diagnose_culprit(
     except Exception as error:  # noqa: BLE001 - see above
         doubt = because(Doubt.NOT_PROFILED, why=f"{type(error).__name__}: {error}"[:300])
     return replace(diagnosis, doubt=doubt)
-
-
-def _changed_functions(touched: Touched) -> tuple[TouchedFunction, ...]:
-    functions = (
-        function for function in touched.functions if function.changes_code and function.scope is Scope.FUNCTION
-    )
-    return tuple(function for function in functions if not is_document_or_test(function.path))
 
 
 def _limit(comparison: TreeComparison) -> TreeComparison:

@@ -242,13 +242,10 @@ def _code(code: ExecutedCode) -> Text:
 
 def _candidates(report: BisectionReport) -> Iterator[Table]:
     url, suspects = report.repository_url, report.outcome.suspects
-    skipped, measured_commits = (
-        any(suspect.skipped for suspect in suspects),
-        {commit.commit for commit in report.measured},
-    )
+    skipped, commits = any(suspect.skipped for suspect in suspects), {commit.commit for commit in report.measured}
 
     def what_happened(suspect: Suspect) -> str:
-        return "does not run" if suspect.skipped else "yes" if suspect.commit in measured_commits else "not tried"
+        return "does not run" if suspect.skipped else "yes" if suspect.commit in commits else "not tried"
 
     def suspect(entry: Suspect) -> tuple[Text, ...]:
         subject = report.subjects.get(entry.commit)

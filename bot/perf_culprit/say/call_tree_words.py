@@ -99,10 +99,6 @@ def bound(services: Sequence[ServiceComparison]) -> str:
     return f"method takes {most} of {'the whole' if len(services) == 1 else 'its service'} more{beyond}"
 
 
-def _whole_change(comparison: ServiceComparison) -> float | None:
-    return comparison.target_total / comparison.baseline_total - 1 if comparison.baseline_total > 0 else None
-
-
 def answer_words(comparison: ServiceComparison) -> str:
     sides = (NodeAmount(elapsed=total, self_time=0.0) for total in (comparison.baseline_total, comparison.target_total))
     unit = "samples" if comparison.unit == "share" else comparison.unit
@@ -110,9 +106,10 @@ def answer_words(comparison: ServiceComparison) -> str:
     # Shares without a count of samples add up to 1 on both sides.
     if unit == comparison.unit or max(comparison.baseline_total, comparison.target_total) > 1.5:
         both = before_to_after(next(sides), next(sides), unit, own=False)
-        grown = _whole_change(comparison)
         counts = " samples" if unit == "samples" else ""
-        totals = f"{both}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
+        before, after = comparison.baseline_total, comparison.target_total
+        change = f" ({percent(after / before - 1, signed=True)})" if before > 0 else ""
+        totals = f"{both}{counts}{change}, "
     words = f"no {bound([comparison])}" if comparison.answer is Answer.NOT_SLOWER else ANSWERS[comparison.answer]
     if comparison.answer is Answer.SLOWER and totals and comparison.target_total <= comparison.baseline_total:
         words = f"but {words}"

@@ -382,9 +382,7 @@ def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) ->
     """Yield the place, the path to it, the methods with their numbers, and the services to test again."""
     if diagnosis.counted:
         yield paragraph(Safe("The change by function, in instructions, compared with its parent:"))
-        yield _without_empty_columns(
-            _COUNTED, [_changed_calls_row(function) for function in diagnosis.counted[:CULPRIT_ROWS]]
-        )
+        yield _without_empty_columns(_COUNTED, [_call_row(function) for function in diagnosis.counted[:CULPRIT_ROWS]])
     if diagnosis.comparison is not None:
         yield from _slower(diagnosis.comparison, repository_url=repository_url)
     elif diagnosis.doubt is not None and not diagnosis.counted:
@@ -407,7 +405,7 @@ def _without_empty_columns(names: Sequence[str], rows: Sequence[tuple[Text, ...]
     return grid(names[:filled], [row[:filled] for row in rows])
 
 
-def _changed_calls_row(method: ComparedSuspect) -> tuple[Text, ...]:
+def _call_row(method: ComparedSuspect) -> tuple[Text, ...]:
     """Return a row that begins with our own number, because a name may look like a command to GitHub's runner."""
     before, after = amounts(method.baseline, method.target, method.unit, own=True)
     one_sided = ""

@@ -172,7 +172,7 @@ def _next_step(report: Report, sections: Sections, options: PageOptions) -> Text
     if step.subject is None:
         return words("{}{}", instruction, _weak(step.weakest, sections))
     which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
-    subject = words("{} {}.", _finding_name(step.subject, sections), Safe(step.effect))
+    subject = words("{} {}.", _label(step.subject, sections), Safe(step.effect))
     return words("{}{} {}", which, Strong(subject), instruction)
 
 
@@ -190,7 +190,7 @@ def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
     named = [
         words(
             "{} (≥\N{NO-BREAK SPACE}{})",
-            _finding_name(finding, sections),
+            _label(finding, sections),
             Safe(percent_at_least(finding.detectable_effect or 0.0)),
         )
         for finding in findings
@@ -198,7 +198,7 @@ def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
     return words(" Weakest: {}.", some(named, WARNED_NAMES))
 
 
-def _finding_name(finding: Finding, sections: Sections) -> Text:
+def _label(finding: Finding, sections: Sections) -> Text:
     return metric_name(finding.key, with_metric=sections.several_metrics)
 
 
@@ -258,16 +258,13 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
             words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(sentence))
         )
     if changed := sections.not_comparable:
-        names = [_finding_name(one, sections) for one in changed]
-        yield _on_page(words("{} {}", Strong(Safe("Another benchmark now:")), some(names, WARNED_NAMES)))
+        names = [_label(one, sections) for one in changed]
+        line = words("{} {}", Strong(Safe("Another benchmark now:")), some(names, WARNED_NAMES))
+        yield Paragraph(lines=(line,), shown=Shown.NOT)
 
 
 def _lost(lost: Lost) -> Text:
     return words("{}: {}", Name(lost.benchmark), worded(lost.reason)) if lost.benchmark else worded(lost.reason)
-
-
-def _on_page(line: Text) -> Paragraph:
-    return Paragraph(lines=(line,), shown=Shown.NOT)
 
 
 _SURROUNDINGS: Final = (
@@ -307,7 +304,7 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
     if not bars:
         return
     ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.metric.unit)
-    yield words("• {}", _finding_name(finding, sections))
+    yield words("• {}", _label(finding, sections))
     # The samples are thinned out, so their number says nothing, but a share does.
     left_out = [1 - len(inside) / len(every) for every, inside in zip(whole, sides, strict=True)]
     for word, strip, low, high, out in zip(("before", "after "), bars, ends[::2], ends[1::2], left_out, strict=True):
@@ -419,9 +416,7 @@ _CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseli
 def _judgement(report: Report, sections: Sections, options: PageOptions) -> Iterator[Fold]:
     summary, parts = ["How this was judged"], list[DocumentPart]()
     noted = [
-        words("{}: {}", _finding_name(finding, sections), worded(note))
-        for finding in sections.all
-        for note in finding.notes
+        words("{}: {}", _label(finding, sections), worded(note)) for finding in sections.all for note in finding.notes
     ]
     if notes := [worded(note) for note in _split_notes(report)[1]]:
         parts.append(Bullets(items=notes, total=len(notes), title=Safe("Notes")))

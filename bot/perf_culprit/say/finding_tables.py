@@ -104,14 +104,9 @@ def accepted_document(entries: Sequence[Acceptance]) -> Document:
 
     def row(entry: Acceptance) -> TableRow:
         name = Name(entry.benchmark) if entry.benchmark else Safe("all that got worse")
-        gain_text = gain_words(entry)
-        gained = [
-            *([Prose(gain_text, TEXT_LIMITS.sentence_characters)] if gain_text else []),
-            *_trade_texts(entry, is_better=True),
-        ]
-        cost, gain = (
-            join_texts(", ", side) if side else NOTHING for side in (_trade_texts(entry, is_better=False), gained)
-        )
+        text = gain_words(entry)
+        gained = [*([Prose(text, TEXT_LIMITS.sentence_characters)] if text else []), *_trades(entry, is_better=True)]
+        cost, gain = (join_texts(", ", side) if side else NOTHING for side in (_trades(entry, is_better=False), gained))
         why = _GAIN.sub("", entry.reason).strip() or entry.reason
         return TableRow((name, cost, gain, accepted_by(structs.replace(entry, reason=why), repository_url=None)))
 
@@ -120,7 +115,7 @@ def accepted_document(entries: Sequence[Acceptance]) -> Document:
     return Document(nodes=(table(_TRADE, entries, row, shown=Shown.TABLE),))
 
 
-def _trade_texts(entry: Acceptance, *, is_better: bool) -> list[Text]:
+def _trades(entry: Acceptance, *, is_better: bool) -> list[Text]:
     return [
         words("{} {}", _traded_name(one, entry), _sides(one))
         for one in entry.changes or ()
@@ -152,10 +147,8 @@ def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: s
     """Show each metric's change by the culprit, the rest of it with the fix, and our own word for the answer."""
 
     def row(entry: tuple[Finding, Finding, str]) -> TableRow:
-        culprit, remainder, remark = entry
-        changes = (
-            words("{} {}", Safe(number), Safe(bounds)) for number, bounds in map(change_text, (culprit, remainder))
-        )
+        culprit, rest, remark = entry
+        changes = (words("{} {}", Safe(number), Safe(bounds)) for number, bounds in map(change_text, (culprit, rest)))
         return TableRow((metric_name(culprit.key, with_metric=True), *changes, Safe(remark)))
 
     heading = Heading(

@@ -178,11 +178,8 @@ def history_size_text(size: HistorySize) -> str:
     past = f"{count_of(size.commits, 'commit')} since {size.since}"
     cut = "; older ones are not here (a shallow clone), so that the past weighs more" if size.is_cut else ""
     reduced = f"{count_of(size.to_compact, 'run')} reduced to a summary and {size.to_drop:,} removed"
-    size_after, less = (
-        _bytes(size.compacted_bytes),
-        f"{_bytes(saved)} less ({percent(saved / max(size.packed_bytes, 1))})",
-    )
-    compacted = f"{size_after} after `history compact`: {less}" if saved > 0 else "`history compact` would save nothing"
+    after, less = _bytes(size.compacted_bytes), f"{_bytes(saved)} less ({percent(saved / max(size.packed_bytes, 1))})"
+    compacted = f"{after} after `history compact`: {less}" if saved > 0 else "`history compact` would save nothing"
     lines = [
         plain(size.place, limit=300),
         f"  {_bytes(size.packed_bytes)} packed, of at most {_bytes(size.limit_bytes)}: {past}{cut}",

@@ -141,11 +141,9 @@ def _words(columns: Sequence[Column], row: TableRow) -> str:
 def _name_with_figures(columns: Sequence[Column], row: TableRow) -> str:
     """Return the name with its figures, or alone if a side is missing."""
     sides, figures = _of(ColumnRole.SIDE, columns, row), _of(ColumnRole.FIGURE, columns, row)
-    figures_of_row = (
-        [" → ".join(sides), *(figure for figure in figures if figure != NOTHING)] if NOTHING not in sides else []
-    )
+    items = [" → ".join(sides), *(figure for figure in figures if figure != NOTHING)] if NOTHING not in sides else []
     (name,) = _of(ColumnRole.NAME, columns, row)
-    return f"{name} ({', '.join(figures_of_row)})" if figures_of_row else name
+    return f"{name} ({', '.join(items)})" if items else name
 
 
 def _of(role: ColumnRole, columns: Sequence[Column], row: TableRow) -> list[str]:

@@ -277,11 +277,8 @@ def _step_after(standing: SearchView) -> Iterator[Reason]:
 
 
 def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
-    candidates = np.flatnonzero(_replay(standing).left)
-    names = [standing.name(int(candidate) + 1) for candidate in candidates]
-    return tuple(
-        Suspect(commit=name, posterior=1 / len(candidates), skipped=standing.skipped.get(name)) for name in names
-    )
+    names = [standing.name(int(candidate) + 1) for candidate in np.flatnonzero(_replay(standing).left)]
+    return tuple(Suspect(commit=name, posterior=1 / len(names), skipped=standing.skipped.get(name)) for name in names)
 
 
 def partial_outcome(standing: SearchView) -> Outcome:

@@ -75,10 +75,12 @@ def report_search(
         url = _open_culprit_issue(
             host, destination, bisection, cause, report=report, config=config, cost=cost, notices=notices
         )
-        number = _pull_request(host, cause, branch)
-        if cause.culprit is not None and number is not None:
-            body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
-            host.upsert_comment(number=number, mark=culprit_marker(cause.culprit.commit), body=body)
+        if cause.culprit is not None:
+            commit = cause.culprit.commit
+            number = host.merged_pull_request(commit=commit, branch=branch.removeprefix("refs/heads/"))
+            if number is not None:
+                body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
+                host.upsert_comment(number=number, mark=culprit_marker(commit), body=body)
         say(f"{cause_title(cause)}: {url or 'no issue'}")
         urls.append(url)
     return any(urls)
@@ -205,9 +207,3 @@ def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:
     if config.issues.when == "fail":
         return any(abs(metric.after / metric.before - 1) >= config.of(metric.key).fail for metric in metrics)
     return config.issues.when == "regression"
-
-
-def _pull_request(host: Host, cause: Cause, branch: str) -> int | None:
-    if cause.culprit is None:
-        return None
-    return host.merged_pull_request(commit=cause.culprit.commit, branch=branch.removeprefix("refs/heads/"))

@@ -28,7 +28,8 @@ SHOWN_CHANGES: Final = 10
 def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place: HistoryPlace) -> Report:
     """Explain steps that `run` and `base` share by the changed environment. An unreadable history explains nothing."""
     try:
-        stored = _stored_baseline(run, config=config, place=place)
+        with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+            stored = stored_baseline(history, run, config=config, place=place)
     except BotError:
         return report
     if not stored.runs:
@@ -46,11 +47,6 @@ def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place
     if findings == report.findings:
         return report
     return replace(report, findings=findings, environment_changes=(*changes, *report.environment_changes))
-
-
-def _stored_baseline(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
-    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
-        return stored_baseline(history, run, config=config, place=place)
 
 
 def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:

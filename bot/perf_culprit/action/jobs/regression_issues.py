@@ -152,7 +152,7 @@ def track_reference(
     body = reference_body(worse, reference, commits=commits, options=options)
     if issue is None:
         opened = host.open_issue(suite=suite, key=key, title=title, body=body, labels=config.issues.labels)
-    elif issue.is_worse and issue.benchmarks == names and _names(issue, reference):
+    elif issue.is_worse and issue.benchmarks == names and f" than at `{reference}`." in issue.body:
         return ()
     else:
         opened = Opened(host.reopen_issue(issue, body=body, title=title, note=UPDATED))
@@ -176,10 +176,6 @@ def _mentions(
 
 def _changes(groups: Iterable[Sequence[Finding]]) -> list[tuple[MetricKey, float | None]]:
     return [(finding.key, finding.relative_change) for group in groups for finding in group]
-
-
-def _names(issue: TrackedIssue, reference: str) -> bool:
-    return f" than at `{reference}`." in issue.body
 
 
 def _without_reference(issues: Mapping[str, TrackedIssue]) -> dict[str, TrackedIssue]:

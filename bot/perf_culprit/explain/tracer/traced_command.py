@@ -280,22 +280,20 @@ def executed_functions(
     Raises: errors of `execute`; TraceError if its Python runs no such function, or cannot list any. To find the latter
     reason, the execution is watched, which slows it down.
     """
-    rows = _list_processes(execute, root=root, python_path=python_path, is_watched=is_watched)
+    rows = _listing(execute, root=root, python_path=python_path, is_watched=is_watched)
     return frozenset((file, name) for file, name, *_ in rows)
 
 
 def methods_of_tests(execute: Execute, *, root: Path, python_path: str = "") -> dict[str, tuple[str, ...]]:
     """Return the methods of one execution by pytest's test that ran them. Raises as `executed_functions`."""
     methods: dict[str, dict[str, None]] = {}
-    for _, _, method, test in _list_processes(execute, root=root, python_path=python_path, is_watched=False):
+    for _, _, method, test in _listing(execute, root=root, python_path=python_path, is_watched=False):
         if test:
             methods.setdefault(test, {})[method] = None
     return {test: tuple(names) for test, names in methods.items()}
 
 
-def _list_processes(
-    execute: Execute, *, root: Path, python_path: str, is_watched: bool
-) -> list[tuple[str, str, str, str]]:
+def _listing(execute: Execute, *, root: Path, python_path: str, is_watched: bool) -> list[tuple[str, str, str, str]]:
     with _with_plan({"root": str(root), "listed": True}, python_path) as (folder, variables):
         processes: list[StartedProcess] = []
         if is_watched:

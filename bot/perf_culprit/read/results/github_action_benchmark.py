@@ -197,9 +197,9 @@ def _column_runs(root: JsonValue) -> Iterator[Parsed]:
             for name, unit, row in series
             if index < len(row) and row[index].value is not None
         ]
-        benches_and_metrics = [(bench, _data_js_metric("go", bench.find("unit"))) for bench in benches]
+        pairs = [(bench, _data_js_metric("go", bench.find("unit"))) for bench in benches]
         yield Parsed(
-            benchmarks=gathered(_data_js_benchmarks(benches_and_metrics)),
+            benchmarks=gathered(_data_js_benchmarks(pairs)),
             commit=full_hash(run.peek("id")),
             time=utc_time(run.peek("timestamp")),
         )
@@ -207,19 +207,17 @@ def _column_runs(root: JsonValue) -> Iterator[Parsed]:
 
 def _data_js_run(suite: str, entry: JsonValue) -> Parsed:
     commit, tool = entry.at("commit"), entry.at("tool").text()
-    benches_and_metrics = [
-        (bench, _data_js_metric(tool, bench.find("unit"))) for bench in entry.at("benches").elements()
-    ]
+    pairs = [(bench, _data_js_metric(tool, bench.find("unit"))) for bench in entry.at("benches").elements()]
     return Parsed(
-        benchmarks=gathered(_data_js_benchmarks(benches_and_metrics)),
+        benchmarks=gathered(_data_js_benchmarks(pairs)),
         commit=full_hash(commit.peek("id")),
         time=epoch_time(entry.at("date").number() / 1000.0),
         suite=writable(suite),
     )
 
 
-def _data_js_benchmarks(benches_and_metrics: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchmark, str]]:
-    for bench, metric in benches_and_metrics:
+def _data_js_benchmarks(pairs: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchmark, str]]:
+    for bench, metric in pairs:
         # `range` is free text whose meaning depends on the tool.
         summary = Summary(value=_data_js_value(bench, metric))
         yield from_summary(bench.at("name").text(), metric=metric, summary=summary, place=bench.place), bench.place
