@@ -82,9 +82,9 @@ def _read_clickbench(source: Source) -> Parsed:
 
 
 def _clickbench_query(name: str, row: JsonValue) -> Iterator[tuple[Benchmark, str]]:
-    first, *others = row.elements()
-    for metric, executions in ((COLD_TIME, [first]), (SECOND_TIME, others)):
-        if samples := [execution.number() for execution in executions if execution.value is not None]:
+    executions = list(row.elements())
+    for metric, part in ((COLD_TIME, executions[:1]), (SECOND_TIME, executions[1:])):
+        if samples := [execution.number() for execution in part if execution.value is not None]:
             yield from_samples(name, metric=metric, samples=samples, place=row.place), row.place
 
 
