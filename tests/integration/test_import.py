@@ -159,7 +159,8 @@ def test_what_was_recorded_before_is_not_imported_again(
         files.append(str(file))
     assert perf_culprit("record", files[0]) == 0
     assert perf_culprit("record", files[1], "--commit", hashes[2]) == 0
-    capsys.readouterr()
+    recorded = capsys.readouterr().out
+    assert f"on branch perf-history of {tmp_path / 'origin.git'}" in recorded, "it says where it was pushed"
     assert perf_culprit("import", *files) == 0
     listed = run_git(tmp_path / "origin.git", "ls-tree", "-r", "--name-only", "perf-history").splitlines()
     assert len([name for name in listed if name.startswith("runs/")]) == 3

@@ -151,7 +151,7 @@ def record_compared(job: ActionJob, compared: Comparison) -> None:
         stored_runs=compared.stored_runs,
         warn=lambda text: job.log.tell(LogLevel.WARNING, text),
     )
-    job.log.say(f"recorded {name} on {job.inputs.config.history.shown}")
+    job.log.say(f"recorded {name}")
 
 
 def summarise_report(job: ActionJob, report: Report, *, has_check: bool = True) -> None:

@@ -110,7 +110,7 @@ class Compare(
 
 
 class Record(Configured, name="record", examples=("perf-culprit record bench.json",)):
-    """Append results to the history branch."""
+    """Append results to the history branch, and push it to origin."""
 
     files: Annotated[tuple[str, ...], Option("FILE ...", "results in any format that collect reads")]
     revision: Annotated[

@@ -67,7 +67,7 @@ def record_run(
     stored_runs: Sequence[str] = (),
     warn: Callable[[str], None] | None = None,
 ) -> str:
-    """Store the run with its regressions and categories. Return its name in the history.
+    """Store the run with its regressions and categories. Return its name and the history's place, for people to read.
 
     `warn` is called if stored runs are gone: since `stored_runs` were read, or between two attempts.
     """
@@ -81,7 +81,7 @@ def record_run(
                 f"{history.place} was rewritten meanwhile: {len(history.lost)} stored runs are gone, "
                 f"such as {history.lost[0]}; this run was appended to what is there now"
             )
-        return name
+        return f"{name} on {history.place}"
 
 
 def judged_run(run: Run, report: Report) -> Run:
