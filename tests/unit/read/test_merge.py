@@ -26,6 +26,7 @@ from perf_culprit.read.results.collect import collect, collect_each, collect_exe
 from perf_culprit.read.results.merge import NAME, Read, in_order, join_executions, merge, named_alike
 from perf_culprit.read.results.parsed import Parsed
 from tests.support.counter_tables import table_of
+from tests.support.goldens import golden
 from tests.support.measurements import SECONDS
 
 MS = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
@@ -204,6 +205,20 @@ def test_summaries_become_executions_of_one_number() -> None:
     assert (both.samples, both.group_sizes, both.rounds) == ((1.0, 2.0), (1, 1), (1, 1))
     (alone,) = join_executions(runs[:1], rounds=[1]).benchmarks
     assert (alone.summary, alone.group_sizes, alone.rounds) == (Summary(value=1.0), (), ())
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["codspeed/results.json", "pytest_benchmark/saved_without_data.json", "tinybench/tasks.json", "vitest/bench.json"],
+)
+def test_a_target_of_several_summaries_is_judged_by_the_statistic_of_the_baseline(path: str, tmp_path: Path) -> None:
+    files = [tmp_path / "1.json", tmp_path / "2.json"]
+    for file in files:
+        file.write_bytes(golden(path))
+    report, same = tmp_path / "report.json", list(map(str, files))
+    main(["compare", "--baseline", *same, "--target", *same, "--json", str(report)])
+    changes = [finding["relative_change"] for finding in json.loads(report.read_bytes())["findings"]]
+    assert changes == [0.0] * len(changes) != []
 
 
 def test_a_benchmark_that_failed_once_keeps_its_other_rounds(tmp_path: Path) -> None:

@@ -247,7 +247,10 @@ def _joined(earlier: Benchmark, more: Benchmark, *, first: str, second: str, tur
 
 
 def _samples(benchmark: Benchmark) -> tuple[float, ...]:
-    return (benchmark.value,) if benchmark.summary is not None else benchmark.samples
+    """Return the samples, or the number that a separate run of this summary is judged by: its median, if it has one."""
+    if (summary := benchmark.summary) is None:
+        return benchmark.samples
+    return (summary.value if summary.median is None else summary.median,)
 
 
 def _group_sizes(benchmark: Benchmark) -> tuple[int, ...]:
