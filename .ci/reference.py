@@ -119,7 +119,7 @@ def _action() -> Iterator[str]:
 def _constants() -> Iterator[str]:
     yield f"# The constants of the search\n\n{WRITTEN}\n\n"
     yield "Every constant of the search, with its comment from the code. [The evidence](bisection.md) explains\n"
-    yield "how they were chosen.\n"
+    yield "how they were chosen. The limits of its work are in `bot/perf_culprit/model/work_limits.py`.\n"
     for file in sorted((ROOT / "bot" / "perf_culprit" / "search").glob("*.py")):
         rows = ""
         for constant in CONSTANT.finditer(file.read_text(encoding="utf-8")):

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from perf_culprit.model.file_limits import FILE_LIMITS
+
 PROJECT = Path(__file__).parents[1]
 sys.path.insert(0, str(PROJECT))
 REPETITIONS = 7
@@ -131,11 +133,12 @@ def write_large_runs(folder: str, count: int) -> None:
 
 def largest() -> None:
     """Compare two runs of the largest admitted number of benchmarks, five samples each."""
-    from perf_culprit.model.run import MOST_METRICS
 
     with tempfile.TemporaryDirectory() as folder:
         # Use a separate process: this one has to stay small.
-        writer = multiprocessing.get_context("spawn").Process(target=write_large_runs, args=(folder, MOST_METRICS))
+        writer = multiprocessing.get_context("spawn").Process(
+            target=write_large_runs, args=(folder, FILE_LIMITS.metrics)
+        )
         writer.start()
         writer.join()
         command = [sys.executable, "-m", "perf_culprit", "compare", "--baseline", f"{folder}/base.json"]
@@ -144,7 +147,7 @@ def largest() -> None:
         read = f"import json; [json.load(open('{folder}/' + name)) for name in ('base.json', 'target.json')]"
         reference, _ = seconds_of([sys.executable, "-c", read], repetitions=1)
     show(
-        f"compare, 2 runs of {MOST_METRICS:,} benchmarks x 5 samples, report.json written",
+        f"compare, 2 runs of {FILE_LIMITS.metrics:,} benchmarks x 5 samples, report.json written",
         seconds,
         limit_s=60,
         reference="json.load of the same files",

@@ -14,9 +14,9 @@ from perf_culprit.flows.compare import Comparison, compare_runs
 from perf_culprit.flows.record import record_run
 from perf_culprit.github.bot_texts import comment_marker
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import encode_report
-from perf_culprit.model.run import MOST_COMPONENTS
 from perf_culprit.store.opening import HistoryPlace
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT
@@ -168,7 +168,7 @@ def test_wanted_all_requests_of_the_repository_got_a_job_that_ends(
 
 @pytest.mark.parametrize(
     "environment",
-    [{f"k{number}": "v" for number in range(MOST_COMPONENTS + 1)}, {"k" * 101: "v"}, {"cpu": "v" * 1_001}],
+    [{f"k{number}": "v" for number in range(FILE_LIMITS.components + 1)}, {"k" * 101: "v"}, {"cpu": "v" * 1_001}],
     ids=["keys", "a name", "a value"],
 )
 @pytest.mark.parametrize("file", ["report.json", "run.json"])

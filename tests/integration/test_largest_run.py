@@ -11,9 +11,10 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.flows.compare import Comparison, compare_runs
 from perf_culprit.model.count import Count
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import decode_report
-from perf_culprit.model.run import MOST_METRICS, Benchmark, Direction, Run, shared_metric
+from perf_culprit.model.run import Benchmark, Direction, Run, shared_metric
 from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.source import Source
@@ -36,7 +37,9 @@ def largest(*, seed: int, commit: str, instructions: int = 10**6) -> Run:
     """Mostly counts: their test is quick, and a time of one run a side is never proven slower."""
     levels = {f"module.test_parse[{number:05d}]": 0.001 * (1 + number % 37) for number in range(TIMES)}
     times = measured(levels, seed=seed, count=2, noise=0.003, run_noise=0, commit=commit)
-    counts = (counted(f"module.test_parse[{number:05d}]", 10**6 + number) for number in range(TIMES, MOST_METRICS - 1))
+    counts = (
+        counted(f"module.test_parse[{number:05d}]", 10**6 + number) for number in range(TIMES, FILE_LIMITS.metrics - 1)
+    )
     return replace(times, benchmarks=(*times.benchmarks, *counts, counted(SLOWER, instructions)), suite="default")
 
 
@@ -53,12 +56,12 @@ def test_it_is_judged_written_read_again_and_published(scene: Scene) -> None:
     report = compare_runs(run, baseline=(baseline,), source=BaselineSource.FILES, config=Config())
     assert [one.key.benchmark for one in report.findings if one.verdict == "regression"] == [SLOWER]
     files = result_files(Comparison(run=run, report=report), JobResults(run=run, baseline=baseline))
-    assert len(decode_report(files[REPORT_NAME], place=REPORT_NAME).findings) == MOST_METRICS
+    assert len(decode_report(files[REPORT_NAME], place=REPORT_NAME).findings) == FILE_LIMITS.metrics
     assert decode_run(files[RUN_NAME], place=RUN_NAME) == run
     result = scene.publish(files)
     assert result.exit_code == 0, result.log
     (comment,) = scene.fake.state.comments.values()
-    assert f"1 of {MOST_METRICS:,} benchmarks" in comment.body
+    assert f"1 of {FILE_LIMITS.metrics:,} benchmarks" in comment.body
     assert SLOWER in comment.body
     assert len(comment.body) <= 65_536
 

@@ -14,9 +14,11 @@ from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.github.bot_texts import answer_marker, cut_at_line, refusal_marker, tracked_commit
 from perf_culprit.github.host import Check, CheckConclusion, CheckResult, Host
 from perf_culprit.github.runner_files import LogLevel, number_at, text_at, value_at
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import BisectionReport, CommitFacts
 from perf_culprit.model.dispatch import Bisection, BisectionStep
 from perf_culprit.model.reason import Objection
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.bisection_steps import step_texts
 from perf_culprit.say.reason_text import sentence
 
@@ -78,7 +80,6 @@ def _tracked_commit(event: Mapping[str, Any], *, bot_login: str) -> str | None:
     return tracked_commit(body)
 
 
-MAXIMUM_BODY_CHARACTERS = 65_000
 UNREADABLE = "could not read the configuration"
 _COMMENT_CUT = "\n\nCut here: a comment holds no more.\n"
 
@@ -99,7 +100,7 @@ class Thread:
 
 
 def put_answer(host: Host, *, number: int, comment_id: int, body: str) -> str | None:
-    cut = cut_at_line(body, limit=MAXIMUM_BODY_CHARACTERS, pointer=_COMMENT_CUT)
+    cut = cut_at_line(body, limit=TEXT_LIMITS.answer_body_characters, pointer=_COMMENT_CUT)
     return host.upsert_comment(number=number, mark=answer_marker(comment_id), body=cut)
 
 
@@ -131,8 +132,6 @@ def remote(job: ActionJob) -> git.Remote:
 
 
 CHECK_NAME: Final = "perf-culprit bisect"
-# At most this number of a thread's commands are checked for a bisection that still runs.
-MOST_LOOKED_AT: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -299,7 +298,7 @@ def stop_outdated(job: ActionJob, host: Host, *, number: int) -> None:
 
 def running_bisections(opened: "Controller", host: Host, *, number: int) -> Iterator[Bisection]:
     """Yield them newest first. Each has its command's id, which is in the bot's answer: nobody else can write that."""
-    for comment_id in host.answered_commands(number=number)[:MOST_LOOKED_AT]:
+    for comment_id in host.answered_commands(number=number)[: ARTIFACT_LIMITS.checked_commands]:
         loaded = opened.bisections.load(str(comment_id))
         if loaded is not None and not loaded.bisection.is_done:
             yield loaded.bisection

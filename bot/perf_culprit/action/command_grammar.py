@@ -11,21 +11,14 @@ from functools import partial
 from typing import Final
 
 from perf_culprit.errors import UsageError, did_you_mean
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import Engine
 from perf_culprit.model.run import FULL_HASH
 
 PREFIX: Final = "/perf-"
-MAXIMUM_LINE_CHARACTERS: Final = 1000
-MAXIMUM_REASON_CHARACTERS: Final = 300
-MAXIMUM_BENCHMARK_CHARACTERS: Final = 500
-MOST_JOBS: Final = 20
 _LEAST_EXECUTIONS: Final = 4
-MOST_EXECUTIONS: Final = 10_000
-MOST_MINUTES: Final = 1440
 _ALL: Final = "all"
 RUN: Final = "/perf-run"
-MOST_ROUNDS: Final = 100
-MOST_BENCHMARKS: Final = 20
 
 _LINE_END = re.compile(r"[\n\r]")
 # The alternatives differ in their first character, so there is one way only to match a text.
@@ -100,8 +93,10 @@ def parse_comment(body: str) -> CommentCommand | None:
     line = first_line(body)
     if not is_command(body):
         return None
-    if len(line) > MAXIMUM_LINE_CHARACTERS:
-        raise UsageError("the line is too long", next_step=f"use at most {MAXIMUM_LINE_CHARACTERS:,} characters")
+    if len(line) > ARTIFACT_LIMITS.command_characters:
+        raise UsageError(
+            "the line is too long", next_step=f"use at most {ARTIFACT_LIMITS.command_characters:,} characters"
+        )
     if not line.isprintable():
         raise UsageError("the line holds invisible characters", next_step="type it instead of pasting it")
     name, _, rest = line.partition(" ")
@@ -156,15 +151,17 @@ def _run(rest: str) -> RunCommand:
             number = word.removeprefix("rounds=")
             if rounds is not None or not _ROUNDS.fullmatch(number):
                 text = f"`{word}` isn't a number of rounds"
-                raise UsageError(text, place=RUN, next_step=f"write `rounds=N` once, N from 1 to {MOST_ROUNDS}")
+                raise UsageError(
+                    text, place=RUN, next_step=f"write `rounds=N` once, N from 1 to {ARTIFACT_LIMITS.command_rounds}"
+                )
             rounds = int(number)
         else:
             names.append(_benchmark(word, place=RUN))
-    if len(names) > MOST_BENCHMARKS:
+    if len(names) > ARTIFACT_LIMITS.command_benchmarks:
         raise UsageError(
             f"{len(names)} benchmarks are named",
             place=RUN,
-            next_step=f"name at most {MOST_BENCHMARKS}, or none for all",
+            next_step=f"name at most {ARTIFACT_LIMITS.command_benchmarks}, or none for all",
         )
     return RunCommand(sha=sha, benchmarks=tuple(dict.fromkeys(names)), against=against, rounds=rounds)
 
@@ -183,11 +180,11 @@ def _accept(rest: str) -> AcceptCommand:
             next_step="write both, as in `/perf-accept parse the new grammar costs this`; quote a name with spaces",
         )
     reason = reason.strip()
-    if len(reason) > MAXIMUM_REASON_CHARACTERS:
+    if len(reason) > ARTIFACT_LIMITS.reason_characters:
         raise UsageError(
             f"the reason has {len(reason):,} characters",
             place="/perf-accept",
-            next_step=f"use at most {MAXIMUM_REASON_CHARACTERS}",
+            next_step=f"use at most {ARTIFACT_LIMITS.reason_characters}",
         )
     quoted = piece[1] is not None
     name = _unescaped(piece[1]) if quoted else piece[2]
@@ -216,9 +213,10 @@ OPTIONS: Final = {
     "good": "`good=COMMIT`",
     "bad": "`bad=COMMIT`",
     "engine": "`engine=bayes` or `engine=weighted`",
-    "jobs": f"`jobs=N` with N from 1 to {MOST_JOBS}",
+    "jobs": f"`jobs=N` with N from 1 to {ARTIFACT_LIMITS.command_jobs}",
     "budget": (
-        f"`budget=N` executions ({_LEAST_EXECUTIONS} to {MOST_EXECUTIONS:,}) or `budget=Nmin` (1 to {MOST_MINUTES:,})"
+        f"`budget=N` executions ({_LEAST_EXECUTIONS} to {ARTIFACT_LIMITS.command_executions:,})"
+        f" or `budget=Nmin` (1 to {ARTIFACT_LIMITS.command_minutes:,})"
     ),
 }
 
@@ -278,7 +276,7 @@ def _engine(text: str) -> Engine:
 
 
 def _jobs(text: str) -> int:
-    if not _JOBS.fullmatch(text) or int(text) > MOST_JOBS:
+    if not _JOBS.fullmatch(text) or int(text) > ARTIFACT_LIMITS.command_jobs:
         raise UsageError(f"`{text}` isn't a number of jobs", place="/perf-bisect", next_step=f"write {OPTIONS['jobs']}")
     return int(text)
 
@@ -288,14 +286,16 @@ def _budget(text: str) -> tuple[int | None, int | None]:
     match = _BUDGET.fullmatch(text)
     number = int(match[1]) if match else 0
     in_minutes = match is not None and match[2] is not None
-    least, most = (1, MOST_MINUTES) if in_minutes else (_LEAST_EXECUTIONS, MOST_EXECUTIONS)
+    least, most = (
+        (1, ARTIFACT_LIMITS.command_minutes) if in_minutes else (_LEAST_EXECUTIONS, ARTIFACT_LIMITS.command_executions)
+    )
     if not least <= number <= most:
         raise UsageError(f"`{text}` isn't a budget", place="/perf-bisect", next_step=f"write {OPTIONS['budget']}")
     return (None, number) if in_minutes else (number, None)
 
 
 def _benchmark(text: str, *, place: str) -> str:
-    if not text.strip() or len(text) > MAXIMUM_BENCHMARK_CHARACTERS:
+    if not text.strip() or len(text) > ARTIFACT_LIMITS.benchmark_characters:
         raise UsageError("the name is empty or too long", place=place, next_step="copy it from the report's table")
     return text
 

@@ -48,6 +48,7 @@ from perf_culprit.github.runner_files import (
     value_at,
     workflow_files,
 )
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.dispatch import RequestedRun
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Remark, because
@@ -57,8 +58,6 @@ from perf_culprit.say.unjudged_texts import Lack
 
 # Each suite of a run has an artifact whose name continues this one.
 DEFAULT_ARTIFACT: Final = "perf-culprit-report*"
-# A fork's run makes at most this number of comments and check runs; more suites share one.
-MOST_FORK_COMMENTS: Final = 3
 # Runs with these conclusions measured nothing, and nobody waits for them.
 _UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
 
@@ -312,7 +311,7 @@ def _record(
 
 def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Sequence[Report]]]:
     """The name of each check run and its reports: one suite, or all suites of a fork that has many."""
-    if run.from_fork and len(reports) > MOST_FORK_COMMENTS:
+    if run.from_fork and len(reports) > ARTIFACT_LIMITS.fork_comments:
         return [(JOINT_CHECK, reports)]
 
     def name(suite: str, *, is_reference: bool) -> str:
@@ -441,7 +440,7 @@ def _comment(
         return tell(host, request, asked_body(request, asked_report(reports, destination)))
     for pull_request in current:
         destination = replace(job.destination, measured_url=run.url, is_advice=pull_request.from_fork)
-        too_many = pull_request.from_fork and len(reports) * len(current) > MOST_FORK_COMMENTS
+        too_many = pull_request.from_fork and len(reports) * len(current) > ARTIFACT_LIMITS.fork_comments
         if len(reports) > 1 and (too_many or config.comment.suites == "joint"):
             url = joint_comment(host, destination, reports=reports, number=pull_request.number, config=config)
             continue

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, dataclass_transform
 
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.count import SIZE, Count, as_quantity
 
 
@@ -177,11 +178,10 @@ def _float(text: str) -> float:
 
 
 def as_part(text: str) -> str:
-    from perf_culprit.model.run import MOST_PARTS
 
     index, _, number = text.partition("/")
-    if not 1 <= positive(index) <= positive(number) <= MOST_PARTS:
-        raise ValueError(f"{text!r} is not a part such as 2/4, of at most {MOST_PARTS}")
+    if not 1 <= positive(index) <= positive(number) <= ARTIFACT_LIMITS.reports:
+        raise ValueError(f"{text!r} is not a part such as 2/4, of at most {ARTIFACT_LIMITS.reports}")
     return text
 
 

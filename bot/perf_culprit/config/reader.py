@@ -21,9 +21,9 @@ from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.files import read_limited
 from perf_culprit.model.detectors import BENCHMARK_DETECTORS, COUNTER_DETECTORS, DECLARED
 from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 DEFAULT_PATH = Path(".github/perf-culprit.yml")
-MOST_MISTAKES = 20
 _CONFIG_PAGE = "docs/configuration.md"
 
 _SectionT = TypeVar("_SectionT", bound=BaseModel)
@@ -89,9 +89,9 @@ def parse_yaml(
 
 def _all_of(mistakes: Sequence[tuple[int, str]], *, place: str, next_step: str) -> ConfigError:
     """One error for all mistakes, each a line number and a message."""
-    (first, message), *others = mistakes[:MOST_MISTAKES]
+    (first, message), *others = mistakes[: TEXT_LIMITS.mistakes]
     lines = [message, *(f"{place}:{line}: {other}" for line, other in others)]
-    more = [f"and {len(mistakes) - MOST_MISTAKES} more"] if len(mistakes) > MOST_MISTAKES else []
+    more = [f"and {len(mistakes) - TEXT_LIMITS.mistakes} more"] if len(mistakes) > TEXT_LIMITS.mistakes else []
     return ConfigError("\n".join([*lines, *more]), place=f"{place}:{first}", next_step=next_step)
 
 

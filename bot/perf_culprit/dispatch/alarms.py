@@ -12,8 +12,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from perf_culprit.arrays import Floats
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import Outcome, OutcomeKind
-from perf_culprit.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bisection
+from perf_culprit.model.dispatch import Alarm, AlarmedMetric, Bisection
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.search.odds import ODDS_20
@@ -154,8 +155,6 @@ def _blocks(bisection: Bisection, number: int) -> list[Block]:
 # bisections show what was searched.
 
 AUTOMATIC: Final = "auto-"  # prefix of their ids
-# Most metrics in one search's alarm. Further ones get a later search, which joins its issue.
-MOST_ALARM_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.
 MARGIN_RUNS: Final = 1
 GATE_MARGIN_RUNS: Final = 2
@@ -412,8 +411,8 @@ def _join(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str, every: 
         good=str(good.commit),
         bad=str(bad.commit),
         alarm=Alarm(
-            metrics=tuple(step.entry for step in ordered[:MOST_ALARM_METRICS]),
+            metrics=tuple(step.entry for step in ordered[: ARTIFACT_LIMITS.alarm_metrics]),
             changes=good.environment.changes_to(bad.environment),
-            beside=tuple(sorted(set(every) - set(keys)))[:MOST_FOLLOWED],
+            beside=tuple(sorted(set(every) - set(keys)))[: ARTIFACT_LIMITS.followed_metrics],
         ),
     )

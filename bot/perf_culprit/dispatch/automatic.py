@@ -19,6 +19,7 @@ from perf_culprit.dispatch.controller import Controller, advance_named
 from perf_culprit.dispatch.recovery import recoveries
 from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 from perf_culprit.errors import BotError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection_files import decode_stored
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.progress import Say
@@ -30,8 +31,6 @@ from perf_culprit.store.run_names import BISECTION_PATH
 DAY: Final = timedelta(days=1)
 # The change-point gate also judges means of four runs, sixty of them. Fewer miss steps of two standard deviations.
 WINDOWS: Final = 8
-# Older searches are ignored, and those that the history no longer keeps.
-MOST_SEARCHES: Final = 100
 
 ReportEnd = Callable[[Bisection], bool]  # whether an issue follows it
 
@@ -104,7 +103,7 @@ def automatic_searches(store: Store, suite: str) -> tuple[Bisection, ...]:
     """Return the newest automatic searches, oldest first. Unreadable ones count as not searched."""
     named = sorted(
         path for path in store.paths() if (match := BISECTION_PATH.fullmatch(path)) and match[1].startswith(AUTOMATIC)
-    )[-MOST_SEARCHES:]
+    )[-ARTIFACT_LIMITS.bisections :]
     read = decodable(zip(named, store.contents(named), strict=True), decode_stored)
     return tuple(bisection for bisection in read if bisection.suite == suite)
 

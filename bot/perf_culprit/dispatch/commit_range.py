@@ -13,6 +13,7 @@ from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.explain.changed_code import changes_build, executed_changes, is_document_or_test
 from perf_culprit.files import temporary_folder
 from perf_culprit.model.bisection import ChangeFacts, CommitFacts, CommitRange, ExecutedCode
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import EnvironmentChange
 from perf_culprit.read.results.surroundings import ecosystem_of, packages
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
@@ -86,11 +87,6 @@ def _build_inputs(repository: Path, commits: Sequence[str], paths: Sequence[str]
     }
 
 
-MOST_CANDIDATES: Final = 500
-MOST_BLOBS: Final = 200
-MOST_UPDATES: Final = 50
-
-
 class Prior(StrEnum):
     """The start of a search: all candidates equally likely, or weighted by what each of them changed."""
 
@@ -160,11 +156,11 @@ def dependency_updates(
         changed = git.commit_changes(repository, commit_range.commits, first_parent=commit_range.first_parent)
         locks = {
             commit: files
-            for commit, changes in list(changed.items())[-MOST_CANDIDATES:]
+            for commit, changes in list(changed.items())[-FILE_LIMITS.updated_candidates :]
             if (files := [one.change for one in changes if ecosystem_of(one.change.path.rpartition("/")[2])])
         }
         blobs = {blob for files in locks.values() for one in files for blob in (one.old_blob, one.blob) if blob}
-        names = sorted(blobs)[:MOST_BLOBS]
+        names = sorted(blobs)[: FILE_LIMITS.lock_files]
         if not names:
             return {}
         texts = dict(zip(names, git.read_blobs(repository, names, remote=remote), strict=True))
@@ -180,7 +176,7 @@ def _updates(changes: Sequence[git.FileChange], texts: Mapping[str, bytes]) -> t
         name = change.path.rpartition("/")[2]
         before, after = (packages({name: texts.get(blob or "", b"")}) for blob in (change.old_blob, change.blob))
         updates += before.changes_to(after)
-    return tuple(dict.fromkeys(updates))[:MOST_UPDATES]
+    return tuple(dict.fromkeys(updates))[: FILE_LIMITS.updates]
 
 
 def commit_facts(repository: Path, commit: str) -> CommitFacts:

@@ -37,9 +37,6 @@ from perf_culprit.store.protocol import BisectionStore, LoadedBisection, Store
 
 # If a stored dispatch has no run after this time, its controller died before sending it.
 SENDER_IS_LATE: Final = timedelta(minutes=5)
-MOST_FRUITLESS: Final = 3
-MOST_CONFLICTS: Final = 30
-MOST_STOP_CONFLICTS: Final = 10
 UPLOAD: Final = "nothing of it counts; upload what bisect-job wrote"
 REWRITTEN: Final = "the history branch was rewritten or put back; start again with a new command, or restore the branch"
 
@@ -109,7 +106,7 @@ def stop_search(bisection: Bisection, objection: Objection) -> Bisection:
 
 def stop_bisection(controller: Controller, name: str, *, objection: Objection) -> BisectionStep | None:
     """End an unfinished bisection and report it. None if it does not exist or has already ended."""
-    for _ in range(MOST_STOP_CONFLICTS):
+    for _ in range(ARTIFACT_LIMITS.conflicts):
         loaded = controller.bisections.load(name)
         if loaded is None or loaded.bisection.is_done:
             return None
@@ -164,7 +161,7 @@ def _stop(controller: Controller, bisection: Bisection) -> Bisection:
         # A second measurement that proves a regression has all rounds in one dispatch. More rounds after a look at
         # these would raise its rate of false alarms.
         return end_search(bisection, note=because(SearchReason.TIME_SPENT))
-    if bisection.fruitless >= MOST_FRUITLESS:
+    if bisection.fruitless >= ARTIFACT_LIMITS.fruitless_dispatches:
         return end_search(bisection, note=because(SearchReason.DISPATCHES_FRUITLESS, count=bisection.fruitless))
     return bisection
 
@@ -281,7 +278,7 @@ def _claim(controller: Controller, run_id: int, *, from_inside: bool) -> _Claim:
 
 def advance_named(controller: Controller, name: str, *, claim: _Claim | None = None) -> BisectionStep:
     cache: dict[int, Collected] = {}
-    for _ in range(MOST_CONFLICTS):
+    for _ in range(ARTIFACT_LIMITS.conflicts):
         loaded = controller.bisections.load(name)
         if loaded is None:
             raise DataError(f"bisection {name} is not on the history branch", next_step=REWRITTEN)
@@ -291,7 +288,7 @@ def advance_named(controller: Controller, name: str, *, claim: _Claim | None = N
         except BisectionConflictError:
             continue
     raise InfrastructureError(
-        f"others stored bisection {name} {MOST_CONFLICTS} times in a row", next_step="run the job again"
+        f"others stored bisection {name} {ARTIFACT_LIMITS.conflicts} times in a row", next_step="run the job again"
     )
 
 

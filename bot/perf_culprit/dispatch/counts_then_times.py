@@ -5,7 +5,6 @@ measured.
 """
 
 from math import expm1
-from typing import Final
 
 from msgspec.structs import asdict, replace
 
@@ -16,10 +15,9 @@ from perf_culprit.model.dispatch import Bisection, ByTime
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.reason import Argument, Reason, SearchReason, because
+from perf_culprit.model.run import short_hash
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search.search import Search, with_budget
-
-SHOWN_COMMIT: Final = 7
-PAIR_EXECUTIONS: Final = 100  # executions of the commit that counts name and its parent
 
 
 def following(bisection: Bisection, begun: SearchState | None = None) -> Bisection:
@@ -90,7 +88,7 @@ def _step(culprit: Culprit) -> dict[str, Argument]:
     interval = culprit.confidence_interval
     kind = Verdict.IMPROVEMENT if culprit.improvement else Verdict.REGRESSION
     return {
-        "commit": culprit.commit[:SHOWN_COMMIT],
+        "commit": short_hash(culprit.commit),
         "kind": kind.value,
         "change": culprit.relative_change,
         "low": interval.low,
@@ -117,7 +115,7 @@ def _begin_between(bisection: Bisection, times: ByTime, commit: str) -> Bisectio
     parents = commit_range.parents[commit_range.commits.index(commit)]
     good = commit_range.commits[parents[0]] if parents else (*commit_range.merge_bases, commit_range.good)[0]
     pair = CommitRange(good=good, bad=commit, commits=(commit,), parents=((),))
-    timed = _by_times(bisection, times, _start(bisection, times, pair, budget=PAIR_EXECUTIONS))
+    timed = _by_times(bisection, times, _start(bisection, times, pair, budget=WORK_LIMITS.pair_executions))
     return replace(timed, times=replace(times, counted=bisection.search))
 
 

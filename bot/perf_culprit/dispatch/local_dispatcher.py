@@ -129,7 +129,6 @@ def _session(bisection: Bisection) -> BisectSession:
 
 REQUEST_NAME: Final = "request.json"
 OUTPUT_NAME: Final = "output.txt"
-SHOWN_OUTPUT_CHARACTERS: Final = 300
 
 
 @contextmanager
@@ -175,7 +174,7 @@ class SideBySide(AtOnce):
                 results.append(decode_job_result(data, place=str(file)))
             except BotError:
                 output = (folder / job.id / OUTPUT_NAME).read_text(errors="replace")
-                why = output.strip()[-SHOWN_OUTPUT_CHARACTERS:]
+                why = output.strip()[-ARTIFACT_LIMITS.failure_characters :]
                 refused.append(because(SearchReason.NOTHING_MEASURED, job=job.id, why=why))
         return Collected(results=tuple(results), refused=tuple(refused))
 

@@ -13,10 +13,10 @@ from typing import Final
 from perf_culprit import git
 from perf_culprit.dispatch.lock_files import LOCK_FORMATS, LockFormat
 from perf_culprit.errors import list_names
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.results.surroundings import ecosystem_of
 
-MOST_PACKAGES: Final = 1000
 GONE: Final = "none"
 # Lock files that nothing here reads, so that the answer can say why their packages are not searched.
 UNREAD: Final = frozenset(
@@ -114,8 +114,8 @@ def package_chain(repository: Path, good: str, bad: str) -> PackageChain | str:
     by_form = [[lock for lock in locks if lock.form.written_by == form] for form in forms]
     steps = [(same, group) for same in by_form for group in _groups(same)]
     packages = sum(len(group) for _, group in steps)
-    if packages > MOST_PACKAGES:
-        return f"more than {MOST_PACKAGES:,} packages differ"
+    if packages > FILE_LIMITS.packages:
+        return f"more than {FILE_LIMITS.packages:,} packages differ"
     tip = good
     for same, group in steps:
         moves = (move for package in group for lock in same if lock.differs(package) for move in lock.move(package))

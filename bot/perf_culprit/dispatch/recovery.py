@@ -5,7 +5,6 @@ Runs alone cannot distinguish a commit that fixes the code from a machine that b
 
 from collections.abc import Iterator, Sequence
 from statistics import median
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,8 +16,6 @@ from perf_culprit.search.other_metrics import REFUTING_ANALYSIS
 from perf_culprit.search.search import Search
 from perf_culprit.stats.level_shift import nearer
 from perf_culprit.stats.steps import NEWEST
-
-MOST_TO_RECOVER: Final = 40
 
 
 def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str, window: int) -> tuple[Step, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -21,7 +20,6 @@ from perf_culprit.dispatch.commit_range import (
 )
 from perf_culprit.dispatch.controller import Controller, advance_named, settle
 from perf_culprit.dispatch.machine_image import chosen_runner
-from perf_culprit.dispatch.recovery import MOST_TO_RECOVER
 from perf_culprit.dispatch.stored_samples import known_metrics, stored_runs, usable_blocks
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean, list_names
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
@@ -31,10 +29,10 @@ from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import Alarm, BisectCommands, Bisection, BisectionStep, ByTime
 from perf_culprit.model.minimum_effect import DEFAULTS, DataKind
 from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search.search import Search
 from perf_culprit.store.branch_files import BisectionConflictError, bisection_path
-
-SHOWN_KEYS: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +91,7 @@ def _begun(
         alpha=config.bisect.threshold,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
         minimum_effect=DEFAULTS[DataKind.COUNT] if is_exact_quantity(count) else DEFAULTS[DataKind.SEARCHED_TIME],
-        budget_executions=MOST_TO_RECOVER if asks_ends else config.bisect.budget_executions,
+        budget_executions=WORK_LIMITS.recovery_executions if asks_ends else config.bisect.budget_executions,
         one_machine=False,
         expected_change=None if plan.alarm is None or is_exact_quantity(count) else plan.alarm.metrics[0].size,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),
@@ -192,7 +190,7 @@ def _not_one(keys: Iterable[MetricKey], *, benchmark: str | None, name: str | No
     choices = sorted(f'`benchmark="{key.benchmark}" metric="{key.metric}"`' for key in keys)
     named = " ".join(f'`{option}="{text}"`' for option, text in (("benchmark", benchmark), ("metric", name)) if text)
     message = f"no stored run has {named}" if choices and named else "no stored run tells which metric is meant"
-    hint = did_you_mean(named, choices, otherwise=f"write one of {list_names(choices, most=SHOWN_KEYS)}")
+    hint = did_you_mean(named, choices, otherwise=f"write one of {list_names(choices, most=TEXT_LIMITS.names)}")
     return UsageError(
         f"that fits {matched:,} metrics, and a search follows one" if matched else message,
         place="/perf-bisect",

@@ -23,7 +23,7 @@ from perf_culprit.read.profiles.profile_tree import SAMPLES, WEIGHT
 
 SHARE_UNIT: Final = "share"
 # 10 to 30 batches estimate the variance well; more make the means less normal [Schmeiser 1982].
-MOST_GROUPS: Final = 30
+CALL_GROUPS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +194,12 @@ def _scaled(values: Sequence[float], scale: Sequence[float] | None) -> Sequence[
 
 
 def _grouped(profile: Profile) -> Profile:
-    """Replace calls by the means of up to MOST_GROUPS groups of consecutive calls.
+    """Replace calls by the means of up to CALL_GROUPS groups of consecutive calls.
 
     A call takes only some of the paths, so its times are not a sample of one distribution. Neighbours also share the
     machine's state. Batch means solve both problems [Law 2015, section 9.5.3].
     """
-    size = math.ceil(profile.repetitions / MOST_GROUPS)
+    size = math.ceil(profile.repetitions / CALL_GROUPS)
     if not profile.are_calls or size == 1:
         return profile
 

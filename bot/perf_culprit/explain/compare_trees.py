@@ -3,7 +3,6 @@
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from scipy import special
@@ -29,6 +28,7 @@ from perf_culprit.explain.slower_methods import Judged, JudgedMethod, Searched, 
 from perf_culprit.explain.suspects import rank
 from perf_culprit.explain.tree_methods import TestedRow, is_relative, total_row
 from perf_culprit.model.call_tree import CallNode, CallTree, Certainty, ChangeKind, ImpactedService, Profile, Touched
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.minimum_effect import DEFAULTS, DataKind, reaches
 from perf_culprit.model.reason import Caveat, Doubt, Reason, because
 from perf_culprit.model.report import (
@@ -42,6 +42,7 @@ from perf_culprit.model.report import (
     SuspectShare,
     TreeComparison,
 )
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.read.logs.log_reader import ReadLog
 from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingSettings
 from perf_culprit.stats.two_groups import satterthwaite, welch
@@ -86,10 +87,6 @@ def _call_tree(observed: Observed) -> CallTree:
         for node in observed.nodes
     )
     return CallTree(service=observed.service, calls=1, variants=1, nodes=tuple(nodes))
-
-
-# Nobody records more than this many times as much *(choice)*.
-MOST_TIMES: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -166,7 +163,7 @@ def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
     samples = min(tree.baseline.whole or 0, tree.target.whole or 0) / repetitions
     worst = one.methods[int(np.nanargmax(gains))].method.own
     machine = (one.common.spread + one.common.variance) * max(worst.baseline.mean, worst.target.mean) ** 2
-    if more > MOST_TIMES:
+    if more > WORK_LIMITS.advised_times:
         wanted = {"much": more}
     elif samples and 2 * machine < float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
         wanted = {"more": more, "now": round(samples)}
@@ -238,12 +235,6 @@ def _p_value(row: TestedRow) -> float:
     return float(welch(moments([row.target]), moments([row.baseline])).p_value[0])
 
 
-# A page of JSON per thousand nodes: larger trees lose the paths with the least time in both revisions.
-MAX_NODES: Final = 10_000
-MAX_NAMES: Final = 1_000
-MAX_SUSPECTS: Final = 1_000
-
-
 def compare_profiles(
     baseline: Sequence[Profile],
     target: Sequence[Profile],
@@ -287,17 +278,21 @@ def compare_observed(
     before = {one.name for one in methods if one.is_in_baseline or one.name not in one_sided}
     after = {one.name for one in methods if one.is_in_target or one.name not in one_sided}
     named = {one.service for one in observed} | {one.service for one, _ in pairs}
-    added, removed = (tuple(sorted(names)[:MAX_NAMES]) for names in (after - before, before - after))
+    added, removed = (
+        tuple(sorted(names)[: FILE_LIMITS.compared_methods]) for names in (after - before, before - after)
+    )
     of_interest = {name for one in suspects for name in one.path} | {*added, *removed}
     return TreeComparison(
         services=tuple(map(_service, searched, judgements)),
-        suspects=suspects[:MAX_SUSPECTS],
+        suspects=suspects[: FILE_LIMITS.compared_methods],
         impacted=shares_in({one.method for one in suspects if one.reasons}, observed),
         added_methods=added,
         removed_methods=removed,
         touched_methods={} if touched is None else _touched_methods(trees, of_interest, touched),
-        added_services=tuple(one.service for one in target if one.service not in named)[:MAX_NAMES],
-        removed_services=tuple(one.service for one in baseline if one.service not in named)[:MAX_NAMES],
+        added_services=tuple(one.service for one in target if one.service not in named)[: FILE_LIMITS.compared_methods],
+        removed_services=tuple(one.service for one in baseline if one.service not in named)[
+            : FILE_LIMITS.compared_methods
+        ],
         base=touched.base if touched is not None else None,
         head=touched.head if touched is not None else None,
         touched=None if touched is None else sum(function.changes_code for function in touched.functions),
@@ -383,7 +378,7 @@ def _service(searched: Searched, judgement: TreeJudgement) -> ServiceComparison:
 def _places_to_keep(searched: Searched) -> list[int]:
     """The nodes to keep if there are too many: tested ones first, then the largest, each with its ancestors."""
     nodes, results = searched.tree.nodes, searched.judged
-    if len(nodes) <= MAX_NODES:
+    if len(nodes) <= FILE_LIMITS.compared_nodes:
         return list(range(len(nodes)))
 
     def size(i: int) -> tuple[bool, float]:
@@ -397,7 +392,7 @@ def _places_to_keep(searched: Searched) -> list[int]:
         while i >= 0 and i not in places:
             above.append(i)
             i = nodes[i].parent
-        if len(places) + len(above) > MAX_NODES:
+        if len(places) + len(above) > FILE_LIMITS.compared_nodes:
             break
         places.update(above)
     return sorted(places)

@@ -201,7 +201,7 @@ def _parts(value: object, scope: CodeScope) -> list[object]:
 
 
 # A name that is called by more functions than this (`get`, `append`) is no evidence.
-MOST_CALLERS: Final = 50
+COMMON_CALLERS: Final = 50
 
 
 def find_callers(
@@ -229,7 +229,7 @@ def find_callers(
     if unread:
         notes.append(because(Caveat.CALLING_FILES_UNREAD, count=unread, mebibytes=FILE_LIMITS.source_bytes >> 20))
     counts = Counter(name for caller in callers for name in caller.called_names)
-    common = sorted(name for name, count in counts.items() if count > MOST_CALLERS)
+    common = sorted(name for name, count in counts.items() if count > COMMON_CALLERS)
     if common:
         notes.append(because(Caveat.COMMON_NAMES, names=tuple(common[:10])))
     pairs = ((caller, tuple(name for name in caller.called_names if name not in common)) for caller in callers)

@@ -22,9 +22,9 @@ from perf_culprit.machine.trace_means import PYTHON_MEANS, means_of, reached_pyt
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.call_tree import Profile
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Caveat, because
 from perf_culprit.model.report import TreeComparison
-from perf_culprit.model.run import LONGEST_METHOD, MOST_INDEXED, MOST_METHODS
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.progress import Say
 from perf_culprit.store.run_names import read_names
@@ -32,9 +32,8 @@ from perf_culprit.store.run_names import read_names
 Index = Mapping[str, Sequence[str]]
 
 # An index is traced again after this time or this number of commits *(choice)*.
-MOST_DAYS: Final = 30
-MOST_COMMITS: Final = 200
-MOST_CHARACTERS: Final = 200_000  # of an index
+INDEX_DAYS: Final = 30
+INDEX_COMMITS: Final = 200
 
 
 def is_default_push(environ: Mapping[str, str]) -> bool:
@@ -56,13 +55,13 @@ def stored_index(repository: Path, commit: str, *, config: Config) -> Index | No
     branch = git.find_commit(repository, f"refs/remotes/origin/{config.history.branch}")
     if branch is None:
         return {}
-    before = set(git.ancestors(repository, [commit])[:MOST_COMMITS])
+    before = set(git.ancestors(repository, [commit])[:INDEX_COMMITS])
     files = [file for file in read_names(git.list_tree(repository, branch)) if file.commit in before]
     for file in sorted(files, key=lambda file: file.age_order, reverse=True):
         with suppress(DataError):
             run = decode_run(git.read_blobs(repository, [file.blob or ""])[0], place=file.path)
             if run.methods and run.suite == config.suite:
-                is_new = run.time is not None and datetime.now(UTC) - run.time < timedelta(days=MOST_DAYS)
+                is_new = run.time is not None and datetime.now(UTC) - run.time < timedelta(days=INDEX_DAYS)
                 return run.methods if is_new else {}
     return {}
 
@@ -130,11 +129,13 @@ def _function(name: str) -> str:
 def bounded(index: Index) -> dict[str, tuple[str, ...]]:
     """Return the benchmarks, in their order, that fit the limits of a stored index."""
     entries: dict[str, tuple[str, ...]] = {}
-    room = MOST_CHARACTERS
+    room = FILE_LIMITS.index_characters
     for name, methods in index.items():
-        some = tuple(method for method in methods if len(method) <= LONGEST_METHOD)[:MOST_METHODS]
+        some = tuple(method for method in methods if len(method) <= FILE_LIMITS.index_method_characters)[
+            : FILE_LIMITS.index_methods
+        ]
         room -= len(name) + sum(map(len, some))
-        if room < 0 or len(entries) == MOST_INDEXED:
+        if room < 0 or len(entries) == FILE_LIMITS.index_benchmarks:
             break
         entries[name] = some
     return entries

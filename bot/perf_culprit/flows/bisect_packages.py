@@ -9,7 +9,6 @@ from typing import Final
 from msgspec import structs
 
 from perf_culprit import git
-from perf_culprit.dispatch.counts_then_times import SHOWN_COMMIT
 from perf_culprit.dispatch.local_bisection import DEFAULT_EXECUTIONS, BisectPlan, state_file
 from perf_culprit.dispatch.package_chain import PackageChain, changed_locks, package_chain
 from perf_culprit.errors import BotError
@@ -17,6 +16,7 @@ from perf_culprit.model.bisection import BisectionReport, OutcomeKind
 from perf_culprit.model.count import is_exact_quantity, quantity_of
 from perf_culprit.model.counted_metric import timed_quantity
 from perf_culprit.model.reason import Argument, Reason, SearchReason, because
+from perf_culprit.model.run import short_hash
 from perf_culprit.progress import Say
 from perf_culprit.say.bisection_words import reason_of
 
@@ -63,7 +63,7 @@ def with_packages(
         if isinstance(chain, str):
             report = noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=chain))
         elif budget >= LEAST_EXECUTIONS:
-            say(f"{chain.packages} packages differ: the search goes over them, in the files of {good[:SHOWN_COMMIT]}")
+            say(f"{chain.packages} packages differ: the search goes over them, in the files of {short_hash(good)}")
             with_culprit = _of_packages(plan, report, good, chain, executions=budget, begun=begun)
             try:
                 answer = search(with_culprit)
@@ -71,7 +71,7 @@ def with_packages(
                 report = noted(report, because(SearchReason.PACKAGES_NOT_SEARCHED, why=error.message))
                 continue
             budget -= answer.outcome.executions
-            report = noted(report, *_notes(answer, chain, good[:SHOWN_COMMIT]))
+            report = noted(report, *_notes(answer, chain, short_hash(good)))
     return report
 
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import BinaryIO, Final, TypedDict
+from typing import BinaryIO, TypedDict
 
 from msgspec import structs
 
@@ -33,6 +33,7 @@ from perf_culprit.model.reason import OF_FAILURES, Reason, Remark, because
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import FailedSide, MetricKey, Run, Unreached
 from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.progress import doing
 from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_executions, collect_separate
 from perf_culprit.read.results.content import shown
@@ -208,15 +209,12 @@ def with_changed_files(report: Report, where: Path | Iterable[str], *, config: C
     return structs.replace(report, notes=(*report.notes, because(Remark.HARNESS_CHANGED, files=files)))
 
 
-MOST_COMPARED_NAMES: Final = 100
-
-
 def _similar_names(report: Report) -> tuple[str, ...]:
     """Pair each missing benchmark with the new one of the closest name, without what all names begin with, as text.
 
     If the names are the same, pair metrics.
     """
-    missing, new = (keys[:MOST_COMPARED_NAMES] for keys in (report.missing, report.new))
+    missing, new = (keys[: WORK_LIMITS.compared_names] for keys in (report.missing, report.new))
     is_same = bool({key.benchmark for key in missing} & {key.benchmark for key in new})
     before, after = (
         list(dict.fromkeys(f"{key.benchmark} · {key.metric}" if is_same else key.benchmark for key in keys))

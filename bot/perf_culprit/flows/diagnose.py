@@ -15,16 +15,11 @@ from perf_culprit.explain.changed_code import touched_by_commit, touched_code
 from perf_culprit.explain.compare_trees import compare_logs, compare_profiles
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compared_commits import commits_between
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.call_tree import Diagnosis, ProfileReading, Touched, decode_costs
 from perf_culprit.model.json_files import format_of
 from perf_culprit.model.reason import Caveat, Reason, because
-from perf_culprit.model.report import (
-    MOST_TEXT,
-    Report,
-    TreeComparison,
-    decode_tree_comparison,
-    encode_tree_comparison,
-)
+from perf_culprit.model.report import Report, TreeComparison, decode_tree_comparison, encode_tree_comparison
 from perf_culprit.progress import doing
 from perf_culprit.read.logs.log_pattern import load_pattern
 from perf_culprit.read.logs.log_reader import ReadLog, read_log
@@ -53,7 +48,12 @@ def diagnose_revisions(options: Diagnose) -> TreeComparison:
 def _with_commit(comparison: TreeComparison, repository: Path, commit: str) -> TreeComparison:
     author, *_ = git.authorship(repository, commit)
     ((_, subject),) = git.headlines(repository, [commit]).values()
-    return replace(comparison, commit=commit, subject=subject[:MOST_TEXT], author=author[:MOST_TEXT])
+    return replace(
+        comparison,
+        commit=commit,
+        subject=subject[: ARTIFACT_LIMITS.subject_characters],
+        author=author[: ARTIFACT_LIMITS.subject_characters],
+    )
 
 
 def flame_graph(comparison: TreeComparison, *, is_page: bool) -> bytes:

@@ -29,6 +29,8 @@ from perf_culprit.model.reason import SeriesReason, because
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.model.series import DeviationMatrix, SeriesChanges, SeriesTable, Version
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.progress import doing
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.results.collect import collect, collect_named
@@ -143,9 +145,6 @@ def _matrix(versions: Sequence[Version], *, config: Config, place: str) -> Devia
     return matrix
 
 
-MOST_SUITES = 20
-
-
 def stored_line(
     repository: Path, *, config: Config, history_url: str | None, merged: bool = False
 ) -> tuple[MainLine, str]:
@@ -159,7 +158,7 @@ def stored_line(
         suites = history.suites()
     place = history.place
     if not line.runs:
-        stored = f"stored are {', '.join(sorted(suites)[:MOST_SUITES])}:" if suites else ""
+        stored = f"stored are {', '.join(sorted(suites)[: TEXT_LIMITS.suites])}:" if suites else ""
         hint = did_you_mean(suite, suites - {suite}, otherwise=stored)
         raise DataError(
             "; ".join([f"holds no run of the suite {suite!r} for a commit of this line", *map(sentence, line.notes)]),
@@ -167,10 +166,6 @@ def stored_line(
             next_step=f"{hint} record runs first, or check --suite and --history".strip(),
         )
     return line, place
-
-
-# The newest stored runs; older ones were measured on machines that are gone.
-MOST_RUNS = 200
 
 
 def audit_history(options: AuditRuns, *, config: Config) -> Audit:
@@ -189,7 +184,9 @@ def audit_history(options: AuditRuns, *, config: Config) -> Audit:
             place=history.place,
             next_step="record runs first, or audit result files with --files",
         )
-    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=options.seed, accepted=accepted, sweep=options.sweep)
+    audit = audit_runs(
+        runs[-WORK_LIMITS.audited_runs :], config=config, seed=options.seed, accepted=accepted, sweep=options.sweep
+    )
     if unreadable:
         audit = replace(audit, notes=(*audit.notes, because(SeriesReason.NOT_READABLE, count=unreadable)))
     return audit

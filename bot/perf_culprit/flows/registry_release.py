@@ -18,9 +18,9 @@ from perf_culprit.measure.package_manifests import (
     PackageManifest,
     tag_of_version,
 )
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 
 REGISTRY: Final = "registry"
-MOST_SECONDS: Final = 60
 _VERSION: Final = PACKAGE_VERSION.pattern
 
 
@@ -83,7 +83,9 @@ def _newest(name: str, registry: _Registry) -> str:
     why = "it names no version"
     with temporary_folder() as scratch:
         try:
-            done = subprocess.run(command, cwd=scratch, capture_output=True, timeout=MOST_SECONDS, check=False)
+            done = subprocess.run(
+                command, cwd=scratch, capture_output=True, timeout=ARTIFACT_LIMITS.download_s, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             why = type(error).__name__
         else:

@@ -11,6 +11,7 @@ from perf_culprit.judge.series_changes import judge_series
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.report import Report, decode_report, encode_report
 from perf_culprit.model.series import Series, SeriesTable
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.progress import doing
 from perf_culprit.read.results.source import read_file
 from perf_culprit.say.comment import check_title, render_markdown
@@ -71,17 +72,15 @@ def report_headline(report: Report) -> str:
     return check_title(report)
 
 
-# Only the loudest findings: change points take milliseconds each.
-MOST_HISTORIES = 500
-
-
 def today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
 def report_html(report: Report, *, options: PageOptions | None = None) -> str:
     """Render the comment and every benchmark, with the change points in the stored runs of those that changed."""
-    with_history = [finding for finding in report.findings if len(finding.series) > FEWEST_VALUES][:MOST_HISTORIES]
+    with_history = [finding for finding in report.findings if len(finding.series) > FEWEST_VALUES][
+        : WORK_LIMITS.histories
+    ]
     table = SeriesTable(
         place="history",
         series=tuple(

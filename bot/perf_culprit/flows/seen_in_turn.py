@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from math import ceil
 from statistics import median
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,9 +16,7 @@ from perf_culprit.judge.planting import with_rounds
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Benchmark, Run
-
-# The trial of a larger suite would take as long as its comparison.
-MOST_BENCHMARKS: Final = 100
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 _Values = tuple[float, ...]
 
@@ -29,7 +26,7 @@ def seen_in_turn(baseline: Baseline, run: Run, *, config: Config) -> tuple[Reaso
 
     The stored executions are judged as if they were such a look. A typical benchmark is the one of the median.
     """
-    if not run.cost or len(run.benchmarks) > MOST_BENCHMARKS:
+    if not run.cost or len(run.benchmarks) > WORK_LIMITS.trial_benchmarks:
         return ()
     rounds = planned_looks(MOST_ROUNDS, proven=config.proven)[0]
     first, second = _as_in_turn([*baseline.runs, run], rounds)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from perf_culprit.errors import FREE_SPACE, InfrastructureError, UsageError
 from perf_culprit.git.credentials import USER, handed_over, helper_config
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 if TYPE_CHECKING:
     from git.cmd import Git
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 LOCAL_TIMEOUT_SECONDS = 120.0
 NETWORK_TIMEOUT_SECONDS = 600.0
-SHOWN_OUTPUT_LENGTH = 600
 
 # The name of a Remote in git. It is a name, because git takes no URL as the source of omitted objects. A URL in
 # arguments would also be readable by everyone on the machine.
@@ -146,7 +146,7 @@ class GitError(InfrastructureError):
         super().__init__(
             "this is not a git repository"
             if NO_REPOSITORY in output
-            else f"git {command} failed: {message[-SHOWN_OUTPUT_LENGTH:] or 'git gave no message'}",
+            else f"git {command} failed: {message[-TEXT_LIMITS.output_characters :] or 'git gave no message'}",
             next_step=next((step for text, step in NEXT_STEPS if text in output), "read git's message, then run again"),
         )
         self.output = output

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.python_child import python
 
 USER: Final = "x-access-token"
-# One git call may ask several times: once for each batch of objects that a partial clone lacks.
-MOST_QUESTIONS: Final = 64
 # One answer is one packet, so the next question finds the next one. The shell itself cannot read it: dash redirects
 # only from descriptors of one digit.
 _ANSWER_PROGRAM: Final = "import posix, sys; posix.write(1, posix.read(int(sys.argv[1]), 4096))"
@@ -34,7 +33,7 @@ def handed_over(token: str | None) -> Iterator[int | None]:
         ours.setblocking(False)
         answer = f"username={USER}\npassword={token}\n".encode()
         with contextlib.suppress(BlockingIOError):
-            for _ in range(MOST_QUESTIONS):
+            for _ in range(WORK_LIMITS.credential_questions):
                 ours.send(answer)
         # The helper reads end-of-file instead of waiting for more.
         ours.shutdown(socket.SHUT_WR)

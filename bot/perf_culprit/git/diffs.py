@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.git.command import NETWORK_TIMEOUT_SECONDS, GitError, run_git
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 # Neither a repository's attributes nor any settings may run a program to show a difference.
 NO_PROGRAMS: Final = ("--no-ext-diff", "--no-textconv")
-# Limits the comparison of an untrusted commit's new files with the old ones.
-RENAME_LIMIT: Final = 1000
 SUBMODULE_MODE: Final = "160000"
 LINK_MODE: Final = "120000"
 _HUNK: Final = re.compile(rb"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
@@ -35,7 +34,7 @@ class FileChange:
 def file_changes(repository: Path, base: str | None, head: str) -> tuple[FileChange, ...]:
     """Return the files that differ, with detected renames and copies; all of `head`'s if `base` is None."""
     start = base or run_git(repository, "hash-object", "-t", "tree", "--stdin").decode().strip()
-    options = ("-r", "-z", "--raw", "--no-abbrev", "-M", "-C", f"-l{RENAME_LIMIT}", *NO_PROGRAMS)
+    options = ("-r", "-z", "--raw", "--no-abbrev", "-M", "-C", f"-l{FILE_LIMITS.renamed_files}", *NO_PROGRAMS)
     output = run_git(repository, "diff-tree", *options, "--end-of-options", start, head, "--")
     fields = iter(output.decode(errors="surrogateescape").split("\0"))
     return tuple(_raw_change(field, fields) for field in fields if field)
@@ -111,7 +110,17 @@ def commit_changes(
     `first_parent`: include merges, relative to their first parent. Objects missing in a partial clone are not fetched.
     """
     merges = ("-m", "--first-parent") if first_parent else ("--no-merges",)
-    what = ("-r", "-z", "--raw", "--numstat", "--no-abbrev", "-M", f"-l{RENAME_LIMIT}", "--root", *NO_PROGRAMS)
+    what = (
+        "-r",
+        "-z",
+        "--raw",
+        "--numstat",
+        "--no-abbrev",
+        "-M",
+        f"-l{FILE_LIMITS.renamed_files}",
+        "--root",
+        *NO_PROGRAMS,
+    )
     output = _log(repository, commits, *merges, *what)
     by_commit: dict[str, tuple[CountedChange, ...]] = dict.fromkeys(commits, ())
     fields = iter(output.decode(errors="surrogateescape").split("\0"))

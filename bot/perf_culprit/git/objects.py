@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from perf_culprit.files import make_temporary, remove_temporary, temporary_folder
 from perf_culprit.git.command import REMOTE_NAME, GitError, Remote, run_git
 from perf_culprit.git.diffs import LINK_MODE, FileChange
-
-MOST_KEPT: Final = 4
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 _idle: list[tuple[str, Path]] = []
 
@@ -35,7 +33,7 @@ def open_kept_folder(purpose: str) -> Iterator[Path]:
         remove_temporary(folder)
         raise
     _idle.append((purpose, folder))
-    while len(_idle) > MOST_KEPT:
+    while len(_idle) > WORK_LIMITS.kept_folders:
         remove_temporary(_idle.pop(0)[1])
 
 

@@ -4,6 +4,8 @@ import re
 import shlex
 from typing import Final
 
+from perf_culprit.model.file_limits import FILE_LIMITS
+
 SCRIPTS: Final = "py|sh|js|mjs|cjs|ts|rb|php|pl|ps1|jl|R"
 _TASK_RUNNERS: Final = (
     r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvnw?|rake|bazel|task|sbt|pixi|poe|hatch|invoke|composer"
@@ -57,7 +59,6 @@ NOISE: Final = re.compile(
     r"|\brm\s[^\n]*~/|\brm\s[^\n]*\s['\"]?/(?!tmp/)|-exec rm\b|^du\b|\b(apt|apt-get)\b.*\b(remove|purge|autoremove)\b"
 )
 CONTROL: Final = re.compile(r"(?m)^\s*(if|for|while|case|function)\b|<<|^\w+\(\)|^set -")
-LONGEST_LINE: Final = 4_000
 
 
 def measuring_tool(text: str) -> str:
@@ -72,7 +73,11 @@ def measuring_tool(text: str) -> str:
 def logical_lines(text: str) -> list[str]:
     """Split commands into lines. A line longer than people write is dropped."""
     joined = re.sub(r"\\\n\s*", " ", text)
-    return [line.strip() for line in joined.splitlines() if line.strip() and len(line) <= LONGEST_LINE]
+    return [
+        line.strip()
+        for line in joined.splitlines()
+        if line.strip() and len(line) <= FILE_LIMITS.command_line_characters
+    ]
 
 
 def without_noise(text: str) -> str:

@@ -7,8 +7,8 @@ from typing import Final
 
 from perf_culprit.init.repository import Repository, Suggestion, look
 from perf_culprit.init.workflow_files import PINNED, Choice
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
-MOST_SHOWN: Final = 5
 # Values of `--from`, and the tool names of their suggestions.
 KNOWN_BY: Final = {
     "gab": "github-action-benchmark",
@@ -54,7 +54,7 @@ def comes_from(suggestion: Suggestion, origin: str) -> bool:
 def shown_suggestions(suggestions: Sequence[Suggestion], chosen: Sequence[Suggestion]) -> Iterator[str]:
     """Show the suggestions with their places, and the notes of the chosen ones."""
     yield f"found: {', '.join(each.tool for each in suggestions)}"
-    for number, each in enumerate(suggestions[:MOST_SHOWN], 1):
+    for number, each in enumerate(suggestions[: TEXT_LIMITS.suggestions], 1):
         if each.place:
             yield f"{'->' if each in chosen else '  '} {number}. {each.tool}: {each.place}"
     yield from (f"   note: {note}" for each in chosen for note in each.notes)

@@ -11,6 +11,7 @@ from typing import Final
 
 from perf_culprit.init.command_lines import CONTROL, TALK, logical_lines, measuring_tool
 from perf_culprit.init.repository import Repository
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 OUTPUT_FILE: Final = '"$PERF_CULPRIT_OUTPUT"'
 
@@ -420,8 +421,8 @@ def _bodies(command: BenchmarkCommand, repository: Repository, depth: int = 2) -
 
 
 def _file_names(command: BenchmarkCommand, repository: Repository) -> Iterator[str]:
-    words = re.findall(r"[\w.:/@-]+", command.text[:MOST_READ])
-    for word in dict.fromkeys(words) if len(words) < MOST_WORDS else ():
+    words = re.findall(r"[\w.:/@-]+", command.text[: FILE_LIMITS.commands_characters])
+    for word in dict.fromkeys(words) if len(words) < FILE_LIMITS.commands_words else ():
         for name in dict.fromkeys((word.removeprefix("./"), command.within(word.removeprefix("./")))):
             if name in repository.files:
                 yield repository.read(name)
@@ -437,10 +438,6 @@ def _file_names(command: BenchmarkCommand, repository: Repository) -> Iterator[s
             yield _section(repository.read(command.within(file)), words)
     if re.search(r"\bmake\b", command.text):
         yield from (_section(repository.read(name), words) for name in repository.matching(re.compile(r"\.mk$")))
-
-
-MOST_READ: Final = 20_000
-MOST_WORDS: Final = 2_000
 
 
 def package_scripts(repository: Repository, name: str) -> dict[str, str]:

@@ -187,7 +187,7 @@ CALLED_WORKFLOWS: Final[Mapping[str, frozenset[str]]] = {
 }
 # The inputs that /perf-run passes to the measuring workflow.
 ASKED: Final = ("request", "head", "base", "benchmarks", "rounds")
-MOST_CALLED_PARTS: Final = 10  # reusable-measure.yml names each
+CALLED_PARTS: Final = 10  # reusable-measure.yml names each
 MEASURES: Final = r"perf-culprit (measure|bisect)"
 MEASURED_PART: Final = r"perf-culprit measure[^\n]*(\\\n[^\n]*)*--part"
 _HIDDEN_EXPRESSION: Final = r"\$\{\{.*\b(secrets\.|github\.token\b)"
@@ -327,8 +327,8 @@ def _of_request(name: str, workflow: Mapping[Any, Any]) -> Iterator[WorkflowRema
 def _of_parts(name: str, job: str, about: Mapping[str, Any]) -> Iterator[WorkflowRemark]:
     inputs = about.get("with") if "/reusable-measure.yml@" in str(about.get("uses")) else None
     parts = inputs.get("parts", 1) if isinstance(inputs, dict) else 1
-    if parts not in range(1, MOST_CALLED_PARTS + 1) or (parts > 1 and not (inputs or {}).get("list")):
-        text = f"job {job}: `parts` is from 1 to {MOST_CALLED_PARTS}, and from 2 on `list` says what they divide"
+    if parts not in range(1, CALLED_PARTS + 1) or (parts > 1 and not (inputs or {}).get("list")):
+        text = f"job {job}: `parts` is from 1 to {CALLED_PARTS}, and from 2 on `list` says what they divide"
         yield WorkflowRemark(file=name, text=text)
     if _steps(about, MEASURED_PART) and "'fail-fast': False" not in str(about.get("strategy")):
         yield WorkflowRemark(file=name, text=f"job {job}: a part that fails ends the others: write `fail-fast: false`")

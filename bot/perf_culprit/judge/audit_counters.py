@@ -39,9 +39,8 @@ from perf_culprit.model.finding import (
     Verdict,
 )
 from perf_culprit.model.run import CounterTable, MetricKey, Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 
-# Counters per table that are judged, drawn at random: rules between all pairs of thousands take minutes per run.
-MOST_COUNTERS: Final = 100
 INJECTED_EFFECTS: Final = PLANTED[1:4]
 # Share of the counters that are changed at a time: few enough that the others still show what is normal.
 INJECTED_SHARE: Final = 0.1
@@ -95,9 +94,6 @@ def _power(trials: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
     return detected / tried if tried else None
 
 
-MOST_SWEPT_TRIALS: Final = 10
-
-
 def sweep_thresholds(
     runs: Sequence[Run], *, settings: PolicySettings, choose: Choose, rng: np.random.Generator
 ) -> tuple[SweepPoint, ...]:
@@ -106,7 +102,7 @@ def sweep_thresholds(
     name = DEFAULT_COUNTER_DETECTOR
     sweep = detector_of(name).sweep or Sweep(option="", values=())
     judge = _judge(name, settings, sweep, None)
-    first = max(len(with_counters) - MOST_SWEPT_TRIALS, 0)
+    first = max(len(with_counters) - WORK_LIMITS.swept_trials, 0)
     trials = replay(with_counters, judge=judge, choose=choose, first=first)
     if not trials:
         raise DataError("fewer than two runs have counters", place="--sweep", next_step="record runs with counters")
@@ -214,14 +210,15 @@ def _larger(table: CounterTable, keys: set[MetricKey], effect: float) -> Counter
 
 
 def _with_few_counters(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:
-    """Keep at most MOST_COUNTERS of each table, the same in all runs."""
+    """Keep a limited number of each table, the same in all runs."""
     names: dict[str, list[str]] = {}
     for run in runs:
         for table in run.counters:
             earlier = dict.fromkeys(names.get(table.name, ()))
             names[table.name] = list(earlier | dict.fromkeys(metric.name for metric in table.metrics))
     picks = {
-        table: {of[index] for index in rng.permutation(len(of))[:MOST_COUNTERS]} for table, of in sorted(names.items())
+        table: {of[index] for index in rng.permutation(len(of))[: WORK_LIMITS.audited_counters]}
+        for table, of in sorted(names.items())
     }
     return [
         structs.replace(run, counters=tuple(_only(table, picks[table.name]) for table in run.counters)) for run in runs

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from statistics import median
-from typing import Final
 
 from perf_culprit.config.policy_settings import BudgetConfig, PolicySettings
 from perf_culprit.errors import ConfigError
@@ -13,14 +12,13 @@ from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.judge.unit_factors import converted
 from perf_culprit.model.report import BudgetCheck, BudgetState
 from perf_culprit.model.run import Benchmark, Run
-
-MOST_CHECKS: Final = 500
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 
 def checked_budgets(target: Run, settings: PolicySettings) -> tuple[BudgetCheck, ...]:
     """Return one check per metric that has a budget, exceeded ones first."""
     checks = sorted(_checks(target, settings), key=lambda check: list(BudgetState).index(check.state))
-    return tuple(checks[:MOST_CHECKS])
+    return tuple(checks[: WORK_LIMITS.budget_checks])
 
 
 def _checks(target: Run, settings: PolicySettings) -> Iterator[BudgetCheck]:

@@ -17,7 +17,7 @@ from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.run_values import run_values
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
-from perf_culprit.model.run import SHOWN_HASH
+from perf_culprit.model.run import short_hash
 from perf_culprit.stats.steps import (
     ALARM_STRENGTH,
     BESIDE,
@@ -122,7 +122,7 @@ def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: flo
 def _place(pair: MetricPair, index: int) -> tuple[int, str | None]:
     """Number of runs before the target, and the commit if it is known."""
     commit = pair.commits[index] if index < len(pair.commits) else None
-    return len(pair.baseline) - index, commit[:SHOWN_HASH] if commit else None
+    return len(pair.baseline) - index, short_hash(commit) if commit else None
 
 
 def _side(values: Floats) -> Side:

@@ -23,11 +23,10 @@ from perf_culprit.judge.unit_evidence import Description, assess
 from perf_culprit.model.finding import Evidence, Excess, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.model.run import Benchmark, Metric, MetricKey
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.chart_limits import Chart, chance_of_excess, chart, excesses, shifted_ratios
 from perf_culprit.stats.conventions import FEW_RUNS, POWER
 
-# scipy's p-value of Shapiro and Wilk is valid up to this number of samples.
-MOST_FOR_SHAPIRO: Final = 5000
 # The smallest detectable one of these effects is reported; steps of a tenth.
 EFFECTS: Final = np.geomspace(0.005, 10.0, 80)
 
@@ -191,7 +190,9 @@ def _normality(prepared: Prepared) -> Mapping[str, float]:
     from scipy import stats
 
     def p_value(ordered: Floats) -> float:
-        sample = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_FOR_SHAPIRO)).astype(np.intp)]
+        sample = ordered[
+            np.linspace(0, len(ordered) - 1, min(len(ordered), WORK_LIMITS.shapiro_samples)).astype(np.intp)
+        ]
         return float(stats.shapiro(sample).pvalue) if sample[0] != sample[-1] else 1.0
 
     return {"shapiro_p_with_idle_time": p_value(prepared.unfiltered), "shapiro_p": p_value(prepared.target)}

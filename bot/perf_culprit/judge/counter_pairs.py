@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from msgspec import structs
@@ -16,8 +15,7 @@ from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import NO_COST, CounterTable, Direction, Metric, MetricKey, Run
-
-MOST_NAMED: Final = 5
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -105,7 +103,7 @@ def _refuse_several(baseline: Sequence[Run], target: Run) -> None:
     kinds = {frozenset(metric.name for metric in table.metrics) for table in target.counters}
     if before and len(kinds) == 1 and before.isdisjoint(names):
         raise UsageError(
-            f"the target holds {len(names)} tests of the same counters ({list_names(names, most=MOST_NAMED)})",
+            f"the target holds {len(names)} tests of the same counters ({list_names(names, most=WORK_LIMITS.names)})",
             next_step="give one of them as the target, and the files of earlier tests as the baseline",
         )
 

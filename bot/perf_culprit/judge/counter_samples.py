@@ -10,8 +10,8 @@ from perf_culprit.config.policy_settings import ControlChartConfig
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.evidence_columns import relative
 from perf_culprit.judge.one_load import (
-    MOST_UNSCALABLE,
     NOTABLE_LOAD_DIFFERENCE,
+    UNSCALABLE,
     Loads,
     measured_values,
     scale,
@@ -67,7 +67,7 @@ def _prepared(
     notes = []
     measured_change = _change_of_medians(target, runs) if loads.wrong else None
     (target, runs), skipped = scale(metric, target, runs, loads, details)
-    if skipped is None and loads.unknown > MOST_UNSCALABLE:
+    if skipped is None and loads.unknown > UNSCALABLE:
         notes.append(because(Remark.ROWS_WITHOUT_LOAD, share=loads.unknown))
     if measured_change is not None and skipped is None:
         details["unscaled_change"] = measured_change

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from statistics import median
-from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
@@ -36,10 +35,8 @@ from perf_culprit.model.detectors import BENCHMARK_DETECTORS, DEFAULT_COUNTER_DE
 from perf_culprit.model.finding import CALLED_VERDICTS, QUIET_VERDICTS
 from perf_culprit.model.reason import AuditReason, Reason, because
 from perf_culprit.model.run import Benchmark, MetricKey, Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.variance_components import VarianceComponents, variance_components
-
-# The newest runs show how the machines are now; older ones would only cost time.
-MOST_TRIALS = 60
 
 
 def audit(
@@ -62,7 +59,7 @@ def audit(
     chosen = tuple(detectors or BENCHMARK_DETECTORS)
     judges = {name: Judge(detector=name, counter_detector=counter_detector, settings=settings) for name in chosen}
     kind, by_detector = _trials(usable, judges, choose=choose, rng=rng) if usable else (TrialKind.STORED_RUNS, {})
-    counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=MOST_TRIALS)
+    counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=WORK_LIMITS.audit_trials)
     if not by_detector and not counters:
         raise DataError(
             f"there is too little to audit (runs: {len(runs)}, none of them with samples enough for two halves)",
@@ -96,7 +93,7 @@ def _trials(
     runs: Sequence[Run], judges: Mapping[str, Judge], *, choose: Choose, rng: np.random.Generator
 ) -> tuple[TrialKind, dict[str, list[JudgedTrial]]]:
     """Run each detector's trials: on stored runs if there are enough, else on halves of them; empty if impossible."""
-    first = max(len(runs) - MOST_TRIALS, 0)
+    first = max(len(runs) - WORK_LIMITS.audit_trials, 0)
     bare = [replace(run, regressions=()) for run in runs]
     comparable = (index for index in range(first, len(bare)) if choose(bare[:index], bare[index]).runs)
     if len(list(islice(comparable, FEWEST_TRIALS))) == FEWEST_TRIALS:
@@ -145,23 +142,19 @@ def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> It
         yield because(AuditReason.FEW_TRIALS, trials=trials, rate=3 / trials)
 
 
-# A mixed model of more takes seconds and gives the same result.
-MOST_MODELLED_METRICS: Final = 20
-MOST_MODELLED_RUNS: Final = 20
-MOST_MODELLED_SAMPLES: Final = 30
-
-
 def noise_sources(runs: Sequence[Run]) -> NoiseSources | None:
     """Medians over some timed benchmarks of the newest runs; None if nothing could be fitted."""
-    newest = runs[-MOST_MODELLED_RUNS:]
+    newest = runs[-WORK_LIMITS.modelled_runs :]
     by_key = defaultdict[MetricKey, list[Benchmark]](list)
     for benchmark in chain.from_iterable(run.benchmarks for run in newest):
         if benchmark.samples and depends_on_machine(benchmark.metric.unit):
             by_key[benchmark.key].append(benchmark)
     several = [benchmarks for benchmarks in by_key.values() if len(benchmarks) > 1]
-    step = max(1, len(several) // MOST_MODELLED_METRICS)
+    step = max(1, len(several) // WORK_LIMITS.modelled_metrics)
     fitted = [
-        one for benchmarks in several[::step][:MOST_MODELLED_METRICS] if (one := _components(benchmarks)) is not None
+        one
+        for benchmarks in several[::step][: WORK_LIMITS.modelled_metrics]
+        if (one := _components(benchmarks)) is not None
     ]
     if not fitted:
         return None
@@ -180,7 +173,9 @@ def _components(benchmarks: Sequence[Benchmark]) -> VarianceComponents | None:
         sizes = benchmark.group_sizes or (len(benchmark.samples),)
         group = np.repeat(np.arange(len(sizes)), sizes)
         # From all processes evenly, not only from the first ones.
-        at = np.unique(np.linspace(0, len(group) - 1, min(len(group), MOST_MODELLED_SAMPLES)).round().astype(np.intp))
+        at = np.unique(
+            np.linspace(0, len(group) - 1, min(len(group), WORK_LIMITS.modelled_samples)).round().astype(np.intp)
+        )
         values.append(np.array(benchmark.samples)[at])
         runs.append(np.full(len(at), number))
         processes.append(group[at])

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable
 from statistics import median
-from typing import Final
 
 import numpy as np
 
@@ -20,11 +19,9 @@ from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.run import Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.machine_shift import without_block_means
 from perf_culprit.stats.variance_components import variance_components
-
-# A mixed model of more takes seconds and gives the same result.
-MOST_MODELLED: Final = 10
 
 
 def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySettings) -> Foresight | None:
@@ -45,8 +42,8 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
     noisiest = int(np.argmax(noises))
     least = least_rounds(settings.proven)
     effect = settings.of(with_executions[noisiest][0].key).minimum_effect
-    step = max(1, len(with_executions) // MOST_MODELLED)
-    between, within = _sources(executions for _, executions in with_executions[::step][:MOST_MODELLED])
+    step = max(1, len(with_executions) // WORK_LIMITS.modelled_metrics)
+    between, within = _sources(executions for _, executions in with_executions[::step][: WORK_LIMITS.modelled_metrics])
     return Foresight(
         rounds=rounds,
         metrics=len(with_executions),

@@ -12,13 +12,13 @@ from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.conventions import FEW_RUNS
 from perf_culprit.stats.engine import judge_units
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 CHANGE: Final = 0.3
 USUAL_NOISE: Final = 0.02  # variation of runs on a quiet machine
-MOST_FORESEEN_BENCHMARKS: Final = 20  # a larger suite takes longer and needs no fewer runs
 
 
 def runs_note(baseline: Baseline, target: Run, *, settings: PolicySettings, window: int) -> tuple[Reason, ...]:
@@ -30,7 +30,7 @@ def runs_note(baseline: Baseline, target: Run, *, settings: PolicySettings, wind
     values = ([run.value for run in one.baseline] for one in pairs if depends_on_machine(one.metric.unit))
     logs = [[math.log(value) for value in row] for row in values if min(row) > 0]
     noises = [float(np.std(row, ddof=1)) for row in logs if len(row) >= FEW_RUNS]
-    noise, benchmarks = float(np.median(noises)) if noises else None, min(len(logs), MOST_FORESEEN_BENCHMARKS)
+    noise, benchmarks = float(np.median(noises)) if noises else None, min(len(logs), WORK_LIMITS.foreseen_benchmarks)
     tiers = Tiers(proven=settings.proven, suspected=settings.suspected)
 
     def proves(runs: int) -> bool:

@@ -13,9 +13,8 @@ from perf_culprit.judge.statistic import unmeasurable
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import OF_FAILURES, Reason, Untested, because
-from perf_culprit.model.run import SHOWN_HASH, Benchmark, Direction, FailedSide, Lost, Metric, MetricKey, Run, Summary
-
-MOST_DRAWN = 50
+from perf_culprit.model.run import Benchmark, Direction, FailedSide, Lost, Metric, MetricKey, Run, Summary, short_hash
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,8 +159,8 @@ def some_samples(runs: Sequence[Benchmark]) -> tuple[float, ...]:
 
 
 def some_of(ordered: Sequence[float]) -> tuple[float, ...]:
-    """Return at most MOST_DRAWN of them, evenly spaced in rank."""
-    last, most = len(ordered) - 1, min(len(ordered), MOST_DRAWN)
+    """Return a limited number of them, evenly spaced in rank."""
+    last, most = len(ordered) - 1, min(len(ordered), WORK_LIMITS.drawn_values)
     return tuple(ordered[round(i * last / (most - 1))] for i in range(most)) if last else tuple(ordered)
 
 
@@ -191,7 +190,7 @@ def _pair(
             for run, factor in zip(earlier, factors, strict=True)
         )
     if older is not None:
-        obstacle = because(Untested.BENCHMARK_CHANGED, before=older[:SHOWN_HASH], now=str(target.version)[:SHOWN_HASH])
+        obstacle = because(Untested.BENCHMARK_CHANGED, before=short_hash(older), now=short_hash(str(target.version)))
     if obstacle is None:
         obstacle = _unmeasurable(target, converted)
     return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle)

@@ -10,9 +10,8 @@ from perf_culprit.arrays import Floats
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Metric, MetricKey, Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.level_shift import NewLevels, new_levels
-
-SHOWN_PER_REMARK = 10
 
 
 def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ...]]:
@@ -90,7 +89,7 @@ def _remarks(
         because(
             Remark.INHERITED_LEVEL, benchmark=key.benchmark, metric=key.metric, commit=(runs[since].commit or "")[:7]
         )
-        for key, since in list(inherited.items())[:SHOWN_PER_REMARK]
+        for key, since in list(inherited.items())[: WORK_LIMITS.inherited_levels]
     ]
     lasting = sum(bool(levels.lasting.any()) and key not in inherited for key, levels in by_metric.items())
     undone = sum(bool(levels.undone.any()) and key not in inherited for key, levels in by_metric.items())

@@ -30,7 +30,7 @@ from perf_culprit.stats.load_scaling import (
 )
 
 # Up to this share of samples without a value at another load (a ramp-up) is left out; with more, nothing is scaled.
-MOST_UNSCALABLE: Final = 0.05
+UNSCALABLE: Final = 0.05
 # At least this share of samples must have a load; the others (before and after the test) are left out.
 FEWEST_LOADED: Final = 0.5
 # Difference of load between target and baseline that is reported if nothing could be scaled.
@@ -219,7 +219,7 @@ def scale(
         loaded = is_finite & np.isfinite(under)
         if loaded.sum() < FEWEST_LOADED * is_finite.sum():
             return (target, runs), because(Remark.UNSCALED_TOO_FEW)
-        if (loaded & np.isnan(factor)).sum() > MOST_UNSCALABLE * is_finite.sum():
+        if (loaded & np.isnan(factor)).sum() > UNSCALABLE * is_finite.sum():
             return (target, runs), because(Remark.UNSCALED_NEAR_ZERO)
     details.update(load_slope=model.slope, load_intercept=model.intercept)
     scaled = [side * factor for side, factor in zip(sides, factors, strict=True)]

@@ -12,6 +12,7 @@ import numpy as np
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.run import Benchmark
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.conventions import LARGEST_CHANGE
 from perf_culprit.stats.power import noncentrality
 
@@ -19,8 +20,6 @@ from perf_culprit.stats.power import noncentrality
 WAYS_PER_ROUND: Final = math.comb(4, 2)
 # A measurement that ends when it is decided is judged this often, and the looks share its error rates.
 LOOKS: Final = 4
-# A larger number of rounds is no useful advice.
-MOST_ADVISED_ROUNDS: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,8 +64,8 @@ def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
 
 
 def rounds_that_show(change: float, noise: float, *, alpha: float, least: int) -> int | None:
-    """Return the fewest rounds, at least `least`, that detect such a change; None beyond MOST_ADVISED_ROUNDS."""
-    choices = range(least, MOST_ADVISED_ROUNDS + 1)
+    """Return the fewest rounds, at least `least`, that detect such a change; None beyond `advised_rounds`."""
+    choices = range(least, WORK_LIMITS.advised_rounds + 1)
     place = bisect_left(choices, True, key=lambda count: shown_by_rounds(count, noise, alpha=alpha) <= change)
     return choices[place] if place < len(choices) else None
 

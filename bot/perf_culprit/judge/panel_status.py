@@ -25,7 +25,7 @@ from perf_culprit.stats.conventions import ALPHA
 # A change point is located to within a few runs.
 NEAR_RUNS: Final = 3
 # The part of a culprit's change that stored runs must show: in the logarithm *(choice)*. Less may be fixed by now.
-SHOWN_PART: Final = 0.5
+VISIBLE_PART: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,7 +154,7 @@ def _hidden_step(at: int, culprit: SeriesCulprit, series: PanelSeries, panel: Pa
         return None
     before, after = map(geometric_mean, sides)
     expected = math.log1p(culprit.relative_change)
-    if math.log(after / before) * math.copysign(1.0, expected) < SHOWN_PART * abs(expected):
+    if math.log(after / before) * math.copysign(1.0, expected) < VISIBLE_PART * abs(expected):
         return None
     return ChangePoint(
         index=at,

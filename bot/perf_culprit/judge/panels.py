@@ -19,12 +19,12 @@ from perf_culprit.judge.statistic import LARGEST_NUMBER, MEDIAN, states
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, Metric, MetricKey, Run
 from perf_culprit.model.series import Panel, PanelRun, PanelSeries, Series
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 # The reduction of a run that matches a summary's statistic; "value" and unknown statistics are means.
 _REDUCTIONS: Final[Mapping[str, int]] = {MEDIAN: 1, "min": 2, "minimum": 2}
 # Larger panels judge a series at every fourth value, each at its own turn: a level needs eight runs anyway. The build
 # after one new run then takes a quarter of the time.
-_MANY_SERIES: Final = 500
 _TURNS: Final = 4
 
 
@@ -103,7 +103,7 @@ class PanelGrowth:
         for index, column in enumerate(columns):
             values[:, column.rows, index] = column.points
         labels = tuple(column.run.commit for column in columns)
-        turns = _TURNS if len(self._rows) > _MANY_SERIES else 1
+        turns = _TURNS if len(self._rows) > WORK_LIMITS.panel_series else 1
         series = []
         for key, row in sorted(self._rows.items()):
             # Same rule as `run_values`: medians if all runs have them, else the summaries' statistic, if they agree.

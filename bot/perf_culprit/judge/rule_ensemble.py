@@ -24,6 +24,7 @@ from perf_culprit.judge.run_medians import RunMedians, level_chances, median_all
 from perf_culprit.model.finding import Evidence, Excess, RuleEvidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.model.run import Metric, MetricKey
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.common_rate import FEWEST_ROWS
 from perf_culprit.stats.conventions import FEW_RUNS, RARE
 from perf_culprit.stats.unit_table import Tiers
@@ -32,8 +33,6 @@ from perf_culprit.stats.unit_table import Tiers
 EQUAL_WIDTH: Final = "equal_width"
 THREE_LEVEL_KEY: Final = "rule-ensemble.discretisation: three_level"
 CHART: Final = "counter-detector: control_chart"
-
-MOST_NOTES: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -171,7 +170,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
             "new_confidence": rules[0].new_confidence,
             "confidence_change": rules[0].change,
         }
-    notes = [broken_rule(rule) for rule in rules[:MOST_NOTES]] if flagged else []
+    notes = [broken_rule(rule) for rule in rules[: WORK_LIMITS.noted_rules]] if flagged else []
     start, step = made.target.starts_s[table], made.target.interval_s
     scale = made.models[made.training.nearest[-1] if len(made.models) > 1 else 0].scale
     return Evidence.of(

@@ -10,13 +10,13 @@ from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.counter_samples import idle_boundaries
 from perf_culprit.judge.rule_options import RuleOptions
 from perf_culprit.model.run import CounterTable, Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.common_rate import SAME_CLOCK, common_window, interval_medians
 from perf_culprit.stats.density import idle_boundary
 
 # [F11, 5.4.2]: 200 s for counters sampled every 180 s, because rates do not match exactly.
 RATE_MARGIN = 1.1
-MOST_IDLE = 0.2  # of the level under load: what a counter without work has at most
-MOST_FOR_MODES = 600  # samples show whether a counter has two modes; more of them only cost time
+IDLE_LEVEL = 0.2  # of the level under load: what a counter without work has at most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -94,12 +94,12 @@ def _end_of_idle(ordered: Floats) -> float | None:
     if (boundary := idle_boundary(ordered)) is None:
         return None
     first = int(np.searchsorted(ordered, boundary))
-    return boundary if np.median(ordered[:first]) <= MOST_IDLE * np.median(ordered[first:]) else None
+    return boundary if np.median(ordered[:first]) <= IDLE_LEVEL * np.median(ordered[first:]) else None
 
 
 def _ordered(values: Floats) -> Floats:
-    """Up to MOST_FOR_MODES of the values, over all of the time, sorted."""
-    some = values[:: -(-len(values) // MOST_FOR_MODES) or 1]
+    """A limited number of the values, over all of the time, sorted."""
+    some = values[:: -(-len(values) // WORK_LIMITS.mode_values) or 1]
     return np.sort(some[np.isfinite(some)])
 
 

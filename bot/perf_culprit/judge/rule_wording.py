@@ -9,10 +9,9 @@ from perf_culprit.judge.rule_training import Training
 from perf_culprit.model.finding import ModelVote, ViolatedRule
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 THREE_LEVELS = ("low", "medium", "high")
-# Enough to see the change; a counter may have hundreds.
-MOST_RULES = 5
 
 
 def counter_names(tables: Sequence[TablePair]) -> tuple[str, ...]:
@@ -27,12 +26,12 @@ def violated_rules(models: Sequence[RuleModel], counter: int, names: Sequence[st
     strongest: dict[tuple[tuple[str, ...], str], ViolatedRule] = {}
     for model in models:
         of_counter = model.items.counters[model.violated.rules.consequents] == model.merged[counter]
-        for index in of_counter.nonzero()[0][:MOST_RULES].tolist():
+        for index in of_counter.nonzero()[0][: WORK_LIMITS.listed_rules].tolist():
             rule = _rule(model, index, counter, names)
             previous = strongest.get((rule.premise, rule.consequent))
             if previous is None or rule.change > previous.change:
                 strongest[rule.premise, rule.consequent] = rule
-    return sorted(strongest.values(), key=lambda rule: (-rule.change, rule.premise))[:MOST_RULES]
+    return sorted(strongest.values(), key=lambda rule: (-rule.change, rule.premise))[: WORK_LIMITS.listed_rules]
 
 
 def broken_rule(rule: ViolatedRule) -> Reason:

@@ -21,6 +21,7 @@ from perf_culprit.model.finding import (
     Verdict,
 )
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, MetricKey, Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.binomial import share_interval
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 
@@ -32,8 +33,6 @@ LASTS = 2
 # Fewer comparisons of stored runs do not show a rate; then the samples within the runs are used.
 FEWEST_TRIALS: Final = 3
 DRAWS: Final = 20  # of each planted size: 18 found are nine in ten
-# Per half: more would take long and show nothing else.
-MOST_PER_HALF = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,8 +124,8 @@ def _split(benchmark: Benchmark, rng: np.random.Generator) -> tuple[Benchmark, B
         replace(
             benchmark,
             samples=tuple(benchmark.samples[index] for index in half),
-            group_sizes=tuple(map(len, np.array_split(half, min(len(half), MOST_PER_HALF)))),
-            rounds=tuple(number // 2 for number in range(min(len(half), MOST_PER_HALF))),
+            group_sizes=tuple(map(len, np.array_split(half, min(len(half), WORK_LIMITS.values_per_half)))),
+            rounds=tuple(number // 2 for number in range(min(len(half), WORK_LIMITS.values_per_half))),
         )
         for half in (order[:middle], order[middle:])
     )

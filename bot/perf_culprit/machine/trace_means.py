@@ -26,7 +26,7 @@ from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.profiles.stack_formats import JFR_PRINT
 
 # Executions of a profiled command: five show noise (docs/diagnosis.md), fewer than two show none.
-MOST_EXECUTIONS: Final = 5
+TRACED_EXECUTIONS: Final = 5
 FEWEST_EXECUTIONS: Final = 2
 # Callgrind takes about this many times as long as the program *(measured on C and Rust)*.
 CALLGRIND_TIMES: Final = 50
@@ -172,7 +172,7 @@ def in_turn(recording: Recording, profiler: Profiler) -> _TraceFiles:
     """Profile all commits alternately, so that all see the same machine conditions."""
     files: dict[str, list[Path]] = {name: [] for name in recording.commits}
     begun = time.monotonic()
-    for number in range(MOST_EXECUTIONS):
+    for number in range(TRACED_EXECUTIONS):
         spent = time.monotonic() - begun
         if number >= FEWEST_EXECUTIONS and spent * (number + 1) / number > len(files) * recording.plan.budget_s:
             break

@@ -27,14 +27,11 @@ from perf_culprit.flows.publish import published_results
 from perf_culprit.flows.render import saved_report
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.finding import Verdict
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.python_child import python
 from perf_culprit.say.inert import plain, plain_lines
 
-MOST_CHARACTERS: Final = 40_000
-MOST_TEXT: Final = 1_000
-MOST_ERROR: Final = 4_000
-# Entries of a list inside an item: fewer in a larger answer.
-MOST_INSIDE: Final = (100, 30, 10, 3)
 # Whole call trees: suspects and totals summarize them.
 TREES: Final = "nodes"
 
@@ -60,7 +57,7 @@ def answer(
     form: str | None = None,
     files: Sequence[str] = (),
 ) -> CallToolResult:
-    """Return `document` within MOST_CHARACTERS, with as many items of its list `page` from `offset` on as fit."""
+    """Return `document` of limited length, with as many items of its list `page` from `offset` on as fit."""
     items = document.get(page, []) if page else []
     rest, entries, cut = _part({**document, page: []} if page else document, items[offset:])
     after, left_out = offset + len(entries), [f"{cut:,} entries of lists inside"] if cut else []
@@ -79,16 +76,16 @@ def answer(
 
 def failure(message: str, *, exit_code: int) -> CallToolResult:
     """Return an error. `exit_code` is the command line's: 2 usage or settings, 3 no usable data, 4 git or machine."""
-    content = {"untrusted": {"error": plain_lines(message[:MOST_ERROR]), "exit_code": exit_code}}
+    content = {"untrusted": {"error": plain_lines(message[: TEXT_LIMITS.line_characters]), "exit_code": exit_code}}
     return _result(content, is_error=True)
 
 
 def _part(
-    around: Mapping[str, Any], items: Sequence[Any], inside: Sequence[int] = MOST_INSIDE
+    around: Mapping[str, Any], items: Sequence[Any], inside: Sequence[int] = TEXT_LIMITS.assistant_entries
 ) -> tuple[Any, list[Any], int]:
     """Return the rest of the document, as many items as fit, and how many entries of lists were cut."""
     rest, cut = _bound(around, inside[0])
-    room = MOST_CHARACTERS - _length(rest)
+    room = TEXT_LIMITS.assistant_characters - _length(rest)
     parts: list[Any] = []
     for item in items:
         part, cut_there = _bound(item, inside[0])
@@ -105,7 +102,11 @@ def _part(
 
 def _harmless(text: str) -> str:
     """Remove everything from foreign text that could hide or act in it, and limit its length."""
-    return plain_lines(text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…")
+    return plain_lines(
+        text
+        if len(text) <= TEXT_LIMITS.assistant_text_characters
+        else f"{text[: TEXT_LIMITS.assistant_text_characters - 1]}…"
+    )
 
 
 def _bound(value: Any, most: int) -> tuple[Any, int]:
@@ -132,9 +133,6 @@ def _result(content: dict[str, Any], *, is_error: bool = False) -> CallToolResul
     return CallToolResult(content=[text], structured_content=content, is_error=is_error)
 
 
-MOST_AT_ONCE: Final = 4
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workspace:
     """`scratch` holds the files that the tools write, as long as the server lives.
@@ -145,7 +143,7 @@ class Workspace:
     root: Path
     scratch: Path
     settings: tuple[str, ...] = ()
-    turns: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(MOST_AT_ONCE))
+    turns: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(WORK_LIMITS.commands_at_once))
 
     @property
     def config_file(self) -> Path | None:
@@ -185,7 +183,6 @@ class Workspace:
         return commit
 
 
-MOST_LOG: Final = 16_000
 # bisect and measure remove their worktrees in this time.
 STOP_SECONDS: Final = 20.0
 ERROR: Final = "error: "
@@ -238,8 +235,8 @@ async def _run(arguments: Sequence[str], *, place: Workspace, tell: _Progress) -
 async def _listen(stream: ByteReceiveStream, log: list[str], tell: _Progress) -> None:
     line, failed = "", False
     async for part in TextReceiveStream(stream, errors="replace"):
-        log[0] = (log[0] + part)[-MOST_LOG:]
-        *lines, line = (line + part)[-MOST_LOG:].split("\n")
+        log[0] = (log[0] + part)[-TEXT_LIMITS.assistant_log_characters :]
+        *lines, line = (line + part)[-TEXT_LIMITS.assistant_log_characters :].split("\n")
         for one in lines:
             failed = failed or one.startswith(ERROR)
             if one.strip() and not failed:

@@ -28,7 +28,8 @@ from perf_culprit.measure.processes import Log
 from perf_culprit.measure.python_modules import Python
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace, open_workplace
-from perf_culprit.model.run import MOST_UNREACHED, Run, Unreached
+from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.model.run import Run, Unreached
 
 # A placeholder in a command, with all packages as default. The packages to measure replace it, as tool arguments.
 AFFECTED: Final = re.compile(r"\$\{PERF_CULPRIT_AFFECTED:-([^}]*)\}")
@@ -50,12 +51,9 @@ _INPUTS: Final = re.compile(r"(?i)(?:^|/)[^/]*(?:bench|test|data|fixture|corpus|
 _NO_SOURCE: Final = re.compile(
     r"(?i)(?:^|/)(?:vendor|third_party|node_modules|test_?data|fixtures?|snapshots?|corpus|samples?|data|inputs?|resources)/"
 )
-# Each changed path is searched in the sources.
-MOST_PATHS: Final = 3000
 # What a file of an unexpected form raises: a fork wrote it.
 FORM_FAULTS: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
 ASK_SECONDS: Final = 60.0
-MOST_PRINTED: Final = 64 << 20
 # Manifests, and their lines that describe a package.
 _MANIFESTS: Final = re.compile(r"(?:.*/)?(?:pyproject\.toml|setup\.(?:py|cfg)|Cargo\.toml|package\.json|MANIFEST\.in)")
 _ABOUT: Final = re.compile(r"(?im)^.*(?:readme|license|description|include|\"files\").*$")
@@ -112,8 +110,8 @@ def reach(
     unreached = Unreached(
         files=len(paths),
         documents=len(documents),
-        changed=tuple(folders)[:MOST_UNREACHED],
-        packages=not_reached[:MOST_UNREACHED] if reached else (),
+        changed=tuple(folders)[: FILE_LIMITS.unreached],
+        packages=not_reached[: FILE_LIMITS.unreached] if reached else (),
     )
     if not reached:
         return MeasureChoice(why_not=_why_not(parts), unreached=unreached)
@@ -141,7 +139,7 @@ def _is_document(path: str) -> bool:
 
 
 def _refuse_changes(paths: Sequence[str], files: ChangedFiles) -> None:
-    if len(paths) > MOST_PATHS:
+    if len(paths) > FILE_LIMITS.changed_paths:
         raise UnknownError(f"{len(paths)} files changed")
     for path in paths:
         if files.is_linked(path):
@@ -204,7 +202,7 @@ class _Checkout:
             self._workplace = self._stack.enter_context(opened)
         try:
             printed = self._workplace.run(self._commit, command=command)
-            if printed.stat().st_size > MOST_PRINTED:
+            if printed.stat().st_size > FILE_LIMITS.file_bytes:
                 raise UnknownError("the language's tool printed too much")
             return printed.read_text(errors="replace")
         except BotError as error:

@@ -15,8 +15,7 @@ from perf_culprit.measure.package_graphs import (
     is_inside,
     join_path,
 )
-
-MOST_DYNAMIC: Final = 20  # each is searched in the source
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 
 class Npm(Graph):
@@ -169,7 +168,7 @@ class Npm(Graph):
     def _unclear(self, code: str) -> str | None:
         """Code that may load more than it names. Data does no harm: a change of JSON is never left out."""
         for number, match in enumerate(self._DYNAMIC.finditer(code)):
-            name = self._VARIABLE.match(code, match.end()) if number < MOST_DYNAMIC else None
+            name = self._VARIABLE.match(code, match.end()) if number < FILE_LIMITS.dynamic_imports else None
             values = re.findall(rf"\b{name[0]}\s*=(?!=)([^;\n]*)", code) if name else []
             if len(values) != 1 or not re.search(r"\.json[`'\"]\)*\s*$", values[0]):
                 return match[0][:20]

@@ -31,6 +31,7 @@ from typing import BinaryIO, Final, Self
 
 from perf_culprit.errors import InfrastructureError, unwritable
 from perf_culprit.measure.processor_time import Meter, has_meter
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.undumpable import close_process
 
@@ -168,7 +169,6 @@ def _processes() -> Iterator[_Process]:
         yield _Process(id=int(number), parent=int(parent), session=int(session))
 
 
-MAXIMUM_SECTION_BYTES: Final = 4 << 20  # a benchmark with endless output must not fill the disk
 TAIL_BYTES: Final = 4096
 # The last line of a Python traceback, plain or from pytest: "E   ModuleNotFoundError: No module named 'x'".
 _ERROR: Final = re.compile(r"(?:E\s+)?[\w.]*(?:Error|Exception)\b.*")
@@ -198,7 +198,7 @@ class Log:
         self._file.close()
 
     def begin(self, title: str) -> None:
-        self._left = MAXIMUM_SECTION_BYTES
+        self._left = FILE_LIMITS.log_section_bytes
         self._end = b""
         self.remark(f"{title}, {time.strftime('%H:%M:%S')}")
 
@@ -211,7 +211,7 @@ class Log:
         if part:
             self._file.write(part)
         if part and len(data) >= self._left:
-            self.remark(f"output cut after {MAXIMUM_SECTION_BYTES >> 20} MiB")
+            self.remark(f"output cut after {FILE_LIMITS.log_section_bytes >> 20} MiB")
         self._left -= len(part)
 
     @property
@@ -246,7 +246,6 @@ GRACE_SECONDS: Final = 3.0
 POLL_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 1.0
 _CHUNK_BYTES: Final = 1 << 16
-MAXIMUM_OUTPUT_BYTES: Final = 1 << 30  # the largest JSON file that `collect` reads
 
 
 def run_command(
@@ -395,8 +394,8 @@ class _Output:
         while not self._has_ended():
             if time.monotonic() > deadline:
                 return f"took longer than {timeout_seconds:g} s"
-            if self._written > MAXIMUM_OUTPUT_BYTES:
-                return f"printed more than {MAXIMUM_OUTPUT_BYTES >> 20} MiB"
+            if self._written > FILE_LIMITS.large_file_bytes:
+                return f"printed more than {FILE_LIMITS.large_file_bytes >> 20} MiB"
             if self._selector.get_map():
                 self._read(min(POLL_SECONDS, self._meter.pause) if has_meter() else POLL_SECONDS)
             else:
@@ -435,7 +434,7 @@ class _Output:
                 self._selector.unregister(key.fileobj)
                 continue
             self._log.write(data)
-            if key.data and self._file is not None and self._written <= MAXIMUM_OUTPUT_BYTES:
+            if key.data and self._file is not None and self._written <= FILE_LIMITS.large_file_bytes:
                 self._file.write(data)
                 self._written += len(data)
         return bool(ready)

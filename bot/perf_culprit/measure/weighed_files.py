@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from perf_culprit.measure.quantities_of_commands import not_installed
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 # Of `size:PATTERN:NAME`, at the levels with which files are compressed once and sent often; each file by itself.
 COMPRESSORS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -17,7 +18,6 @@ COMPRESSORS: Final[Mapping[str, tuple[str, ...]]] = {
     "brotli": ("brotli", "-c"),
     "zstd": ("zstd", "-19", "-q", "-c"),
 }
-MOST_ENTRIES: Final = 1_000_000  # files and folders; a `node_modules` has a tenth
 
 
 class WeighingError(Exception):
@@ -41,9 +41,9 @@ def weigh(tree: Path, pattern: str) -> int:
     count = 0
     for folder, names, files in os.walk(_literal(tree, parts)):
         count += len(names) + len(files)
-        if count > MOST_ENTRIES:
+        if count > FILE_LIMITS.weighed_files:
             raise WeighingError(
-                f"there are more than {MOST_ENTRIES:,} files where {pattern} looks: name a folder in it"
+                f"there are more than {FILE_LIMITS.weighed_files:,} files where {pattern} looks: name a folder in it"
             )
         above = Path(folder).relative_to(tree).parts
         for name in files:

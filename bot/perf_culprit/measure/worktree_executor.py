@@ -28,7 +28,7 @@ def interleaved(sides: Sequence[_T], *, rounds: int) -> Iterator[tuple[int, _T]]
 
 # Where the stack begins depends on the environment's length, and can change times by several percent (Mytkowicz, Diwan,
 # Hauswirth & Sweeney, "Producing wrong data without doing anything obviously wrong!", ASPLOS 2009).
-LONGEST_FILLER: Final = 4096
+FILLER_LENGTHS: Final = 4096
 
 
 def balanced_round(sides: Sequence[_T], *, seed: int, number: int) -> Iterator[tuple[_T, int]]:
@@ -39,7 +39,7 @@ def balanced_round(sides: Sequence[_T], *, seed: int, number: int) -> Iterator[t
     generator = random.Random(f"{seed} {number}")  # noqa: S311 - an order, no secret
     order = generator.sample(sides, len(sides))
     for half in (order, order[::-1]):
-        length = generator.randrange(LONGEST_FILLER)
+        length = generator.randrange(FILLER_LENGTHS)
         yield from ((side, length) for side in half)
 
 

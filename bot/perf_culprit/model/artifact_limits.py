@@ -33,6 +33,20 @@ class ArtifactLimits:
     answer_s: float = 15.0
     api_file_bytes: int = 256 * 1024
     event_bytes: int = 32 << 20
+    checked_commands: int = 5  # of a thread, for a bisection that still runs
+    fork_comments: int = 3  # and check runs of a fork's run; more suites share one
+    waiting_acceptances: int = 20  # for their pull request to be merged: one request each
+    reports: int = 20  # of a run; each part of a suite leaves one
+    # A command in a comment.
+    command_characters: int = 1_000
+    command_jobs: int = 20
+    command_executions: int = 10_000
+    command_minutes: int = 1_440
+    command_rounds: int = 100
+    command_benchmarks: int = 20
+    # A report.
+    predictions: int = 20
+    environment_changes: int = 500
     # A job's part of a search.
     job_bytes: int = 1 << 20
     job_rounds: int = 64
@@ -45,12 +59,22 @@ class ArtifactLimits:
     # A stored search.
     search_bytes: int = 256 << 20
     listed_suspects: int = 200
-    subject_characters: int = 200
+    subject_characters: int = 200  # of a commit, and of its author's name
     environments: int = 20
     executed_names: int = 100  # of executed code, per candidate
+    alarm_metrics: int = 500  # further ones get a later search, which joins its issue
+    followed_metrics: int = 200
+    fruitless_dispatches: int = 3  # in a row: the search ends
     # The history branch.
     bisections: int = 200  # of each kind
     acceptances: int = 5_000  # a suite with more has other problems; the rest is not read
+    acceptance_bytes: int = 16 * 1024
+    reason_characters: int = 300
+    author_characters: int = 100
+    benchmark_characters: int = 500
+    traded_changes: int = 20  # of each direction
+    conflicts: int = 30  # in a row, with other writers
+    remembered_tips: int = 4  # by a process
 
 
 ARTIFACT_LIMITS: Final = ArtifactLimits()

@@ -27,7 +27,7 @@ from perf_culprit.model.bisection import (
     SearchState,
     Suspect,
 )
-from perf_culprit.model.dispatch import MOST_FOLLOWED, Bisection, BisectJob, BisectJobResult, BisectRequest
+from perf_culprit.model.dispatch import Bisection, BisectJob, BisectJobResult, BisectRequest
 from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import Sentence
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
@@ -80,7 +80,7 @@ class BisectJobFile(
         dict[
             _Name,
             Annotated[
-                dict[_Name, Annotated[tuple[Value | None, ...], Meta(max_length=MOST_FOLLOWED)]],
+                dict[_Name, Annotated[tuple[Value | None, ...], Meta(max_length=LIMITS.followed_metrics)]],
                 Meta(max_length=LIMITS.job_commits),
             ],
         ],

@@ -9,11 +9,9 @@ import msgspec
 from msgspec import structs
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, explicit_default
 from perf_culprit.model.reason import Reason
-
-MOST_NODES: Final = 1_000_000
-MOST_REPETITIONS: Final = 10_000
 
 # Some decades of milliseconds and more instructions than they hold: no measurement is larger, and sums stay finite.
 _Amount = Annotated[float, msgspec.Meta(ge=0, le=1e24)]
@@ -58,8 +56,8 @@ class Profile(
     version: Literal[1] = explicit_default(1)
     service: _Name
     unit: Annotated[str, msgspec.Meta(max_length=100)] = "ms"
-    repetitions: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPETITIONS)]
-    nodes: Annotated[tuple[ProfileNode, ...], msgspec.Meta(max_length=MOST_NODES)]
+    repetitions: Annotated[int, msgspec.Meta(ge=1, le=FILE_LIMITS.tree_repetitions)]
+    nodes: Annotated[tuple[ProfileNode, ...], msgspec.Meta(max_length=FILE_LIMITS.tree_nodes)]
     are_calls: bool = False
     samples: tuple[_Amount, ...] = ()
 
@@ -148,7 +146,7 @@ class CallNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 # Share of a service's time: a diagnosis keeps the parts of its call tree above it.
-SHOWN_SHARE: Final = 0.001
+KEPT_SHARE: Final = 0.001
 
 
 class CallTree(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -171,7 +169,7 @@ class CallTree(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def shown(self) -> "CallTree":
         """The tree with callers before callees, longest first, without paths below 0.1% of the service's time."""
-        least_ms = SHOWN_SHARE * self.total_ms
+        least_ms = KEPT_SHARE * self.total_ms
         below: dict[int | None, list[int]] = {}
         for i, node in enumerate(self.nodes):
             if node.elapsed_ms > least_ms:
@@ -313,10 +311,6 @@ class Diagnosis(
     method: ServiceStatistics | None = None
 
 
-# A report shows the first ones; the diagnosis file has the whole list.
-MOST_COSTS: Final = 100
-
-
 class MethodCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The most expensive methods of one revision, in a diagnosis' `unit`. They need not have become slower.
 
@@ -331,7 +325,8 @@ class MethodCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     @property
     def bounded(self) -> "MethodCosts":
         suspects = (
-            structs.replace(suspect, services=suspect.services[:MOST_COSTS]) for suspect in self.suspects[:MOST_COSTS]
+            structs.replace(suspect, services=suspect.services[: FILE_LIMITS.reported_costs])
+            for suspect in self.suspects[: FILE_LIMITS.reported_costs]
         )
         return structs.replace(self, suspects=tuple(suspects))
 

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import structs
 
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import (
     BisectionReport,
     CulpritDiagnosis,
@@ -25,9 +26,8 @@ from perf_culprit.model.bisection import (
     SearchState,
 )
 from perf_culprit.model.reason import Objection, Reason, because
-from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
+from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey, short_hash
 
-MOST_FOLLOWED = 200
 FOLLOWED_CHARACTERS = 20_000
 
 
@@ -89,15 +89,12 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """The further metrics to measure, limited to the space in a dispatch."""
         keys: list[MetricKey] = []
         room = FOLLOWED_CHARACTERS
-        for key in (*(metric.key for metric in self.metrics[1:]), *self.beside)[:MOST_FOLLOWED]:
+        for key in (*(metric.key for metric in self.metrics[1:]), *self.beside)[: ARTIFACT_LIMITS.followed_metrics]:
             room -= len(key.benchmark) + len(key.metric)
             if room < 0:
                 break
             keys.append(key)
         return tuple(keys)
-
-
-SHOWN_HEAD: Final = 10
 
 
 class BisectCommands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -242,7 +239,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def objected(self, objection: Objection) -> Reason:
         """Return the objection, with the head of the request."""
-        return because(objection, head=None if self.head is None else self.head[:SHOWN_HEAD])
+        return because(objection, head=None if self.head is None else short_hash(self.head))
 
     def with_dispatch(self, changed: Dispatch) -> "Bisection":
         dispatches = tuple(changed if dispatch.id == changed.id else dispatch for dispatch in self.dispatches)

@@ -22,6 +22,23 @@ class FileLimits:
     member_bytes: int = 128 << 20  # in memory; larger members are unpacked while they are read
     unpacked_ratio: int = 200  # real results compress by a factor of 10 to 50, zeros by 1,000
     json_value_bytes: int = 64 << 20
+    # Our own runs: no machine and no suite has more, and an untrusted file could fill the history.
+    # All are in memory at once, and their report has to be read again: benchmarks/README.md has the cost.
+    metrics: int = 50_000
+    components: int = 2_000  # of an environment
+    environment_characters: int = 100_000
+    component_characters: int = 100  # of a name, a version or a hash
+    component_value_characters: int = 1_000
+    losses: int = 1_000
+    loss_characters: int = 300
+    executions: int = 1_000_000
+    measuring_s: float = 1e9
+    unreached: int = 100
+    # Half of the smallest history would be too much for one run's index.
+    index_characters: int = 200_000
+    index_benchmarks: int = 500
+    index_methods: int = 200
+    index_method_characters: int = 200
     # Text of any format.
     line_characters: int = 4 << 20
     number_characters: int = 100
@@ -96,6 +113,16 @@ class FileLimits:
     profile_nodes: int = 200_000
     profile_depth: int = 10_000
     compared_profiles: int = 100
+    tree_nodes: int = 1_000_000
+    tree_repetitions: int = 10_000
+    # A page of JSON per thousand nodes: larger trees lose the paths with the least time in both revisions.
+    compared_nodes: int = 10_000
+    compared_methods: int = 1_000
+    reported_costs: int = 100  # a report has the first ones, the diagnosis file the whole list
+    # A file of cProfile; real ones are smaller.
+    marshal_depth: int = 5
+    marshal_items: int = 16
+    marshal_digits: int = 8
     graph_paths: int = 5_000  # the costliest; the cost of a graph's other paths is kept per function
     threads: int = 20_000
     time_us: float = 1e17  # some thousands of years
@@ -115,6 +142,9 @@ class FileLimits:
     list_bytes: int = 16 << 20  # of a suite's benchmarks
     init_files: int = 5_000
     init_file_bytes: int = 1 << 20
+    command_line_characters: int = 4_000  # longer than people write
+    commands_characters: int = 20_000
+    commands_words: int = 2_000
     report_bytes: int = 512 << 20  # 50,000 metrics against one run are 107 MB; an undecided one lists stored values too
     measured_side_bytes: int = 256 << 20  # as for a search's state
     answer_file_bytes: int = 64 << 20
@@ -122,6 +152,15 @@ class FileLimits:
     # The measured repository.
     uncommitted_bytes: int = 64 << 20
     benchmark_code_bytes: int = 4 << 20
+    log_section_bytes: int = 4 << 20  # a benchmark with endless output must not fill the disk
+    weighed_files: int = 1_000_000  # and folders; a `node_modules` has a tenth
+    renamed_files: int = 1_000  # of an untrusted commit, compared with the old ones
+    changed_paths: int = 3_000  # each is searched in the sources
+    dynamic_imports: int = 20  # each is searched in the source
+    updated_candidates: int = 500
+    lock_files: int = 200
+    updates: int = 50  # of packages, per commit
+    packages: int = 1_000
     package_sources_bytes: int = 48 << 20  # a fork wrote the sources: more text is not read
     module_bytes: int = 1 << 20  # a tree has a hundred times its text
     # The source code of a comparison's two sides.

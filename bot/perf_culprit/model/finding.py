@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.detectors import SCALES, Scale
 from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import Reason, Untested, VerdictReason
@@ -60,12 +61,6 @@ class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     upper_boundary: float
 
 
-MAX_BYTES: Final = 16 * 1024
-REASON_LIMIT: Final = 300
-AUTHOR_LIMIT: Final = 100
-BENCHMARK_LIMIT: Final = 500
-
-
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The acceptance of this regression, with its UTC `time`. The new level begins at `commit`."""
 
@@ -73,9 +68,6 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     author: str
     reason: str
     time: Annotated[datetime, msgspec.Meta(tz=True)]
-
-
-MOST_TRADED: Final = 20
 
 
 class TradedChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,13 +98,15 @@ class Acceptance(
 
     version: Literal[1] = explicit_default(1)
     suite: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
-    benchmark: Annotated[str, msgspec.Meta(min_length=1, max_length=BENCHMARK_LIMIT)] | None
+    benchmark: Annotated[str, msgspec.Meta(min_length=1, max_length=ARTIFACT_LIMITS.benchmark_characters)] | None
     commit: Annotated[str, msgspec.Meta(pattern=f"^{FULL_HASH_PATTERN}$")]
-    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=REASON_LIMIT)]
-    author: Annotated[str, msgspec.Meta(min_length=1, max_length=AUTHOR_LIMIT)]
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=ARTIFACT_LIMITS.reason_characters)]
+    author: Annotated[str, msgspec.Meta(min_length=1, max_length=ARTIFACT_LIMITS.author_characters)]
     time: Annotated[datetime, msgspec.Meta(tz=True)]
     pull_request: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    changes: Annotated[tuple[TradedChange, ...], msgspec.Meta(max_length=2 * MOST_TRADED)] | UnsetType = UNSET
+    changes: (
+        Annotated[tuple[TradedChange, ...], msgspec.Meta(max_length=2 * ARTIFACT_LIMITS.traded_changes)] | UnsetType
+    ) = UNSET
 
     @property
     def by(self) -> Accepted:
@@ -128,8 +122,12 @@ def encode_acceptance(acceptance: Acceptance) -> bytes:
 
 
 def decode_acceptance(data: bytes, *, place: str) -> Acceptance:
-    if len(data) > MAX_BYTES:
-        raise DataError(f"more than {MAX_BYTES:,} bytes", place=place, next_step="write it with `perf-culprit accept`")
+    if len(data) > ARTIFACT_LIMITS.acceptance_bytes:
+        raise DataError(
+            f"more than {ARTIFACT_LIMITS.acceptance_bytes:,} bytes",
+            place=place,
+            next_step="write it with `perf-culprit accept`",
+        )
     return decode(Acceptance, data, place=place)
 
 
@@ -400,7 +398,7 @@ def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[Trade
                 is_better=is_better,
             )
             sides[is_better].append(change)
-    return (*sides[False][:MOST_TRADED], *sides[True][:MOST_TRADED])
+    return (*sides[False][: ARTIFACT_LIMITS.traded_changes], *sides[True][: ARTIFACT_LIMITS.traded_changes])
 
 
 class BaselineSource(StrEnum):

@@ -12,11 +12,11 @@ from msgspec import structs
 
 from perf_culprit.errors import DataError, NewerVersionError
 from perf_culprit.model.reason import Reason, Sentence, no_sentence
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 _T = TypeVar("_T")
 Noun = TypeVar("Noun", bound=msgspec.Struct)
 FORMAT_TAG: Final = "perf-culprit-"
-SHOWN_CHARACTERS: Final = 300
 _BEGINNING: Final = 16
 WRITE_AGAIN: Final = "write the file again with this version of perf-culprit"
 
@@ -112,7 +112,9 @@ def _refuse_newer(kind: type[msgspec.Struct], data: bytes, *, place: str) -> Non
 
 def _refused(error: Exception, data: bytes, *, what: str, place: str) -> DataError:
     # The message may quote an untrusted key.
-    message = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:SHOWN_CHARACTERS])
+    message = "".join(
+        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[: TEXT_LIMITS.sentence_characters]
+    )
     unquoted = next((name for name in ("NaN", "Infinity") if name.encode() in data), None)
     if unquoted and not isinstance(error, msgspec.ValidationError):
         message = f"{unquoted} is not a number in JSON; {message}"

@@ -5,9 +5,8 @@ from itertools import takewhile
 from typing import Final
 
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
-# A picture with more boxes is unreadable *(choice)*.
-MOST_NODES: Final = 12
 # A slower method with its callers: more distant callers are omitted if they lead to nothing else.
 WAY: Final = 4
 # For methods in one revision only: at a higher q-value the other's samples may lack them by chance.
@@ -48,7 +47,7 @@ def notable_nodes(service: ServiceComparison, marks: Mapping[str, int]) -> dict[
     places: set[int] = set()
     for i in sorted((i for i in range(len(nodes)) if rank(i)[0] < 4), key=lambda i: (*rank(i), i)):
         way = [*takewhile(lambda place: place not in places, (i, *_callers(service, i)))][:WAY]
-        if len(places) + len(way) <= MOST_NODES:
+        if len(places) + len(way) <= TEXT_LIMITS.picture_nodes:
             places.update(way)
     return {i: next((place for place in _callers(service, i) if place in places), None) for i in sorted(places)}
 

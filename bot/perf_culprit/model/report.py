@@ -9,11 +9,13 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, structs
 
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodCosts
 from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
 from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, Sentence, no_sentence
 from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, FailedSide, Losses, Lost, MetricKey
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 
 class Answer(StrEnum):
@@ -185,10 +187,6 @@ class SuspectShare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     share: float
 
 
-# Characters that a comparison keeps of a commit's subject and of its author.
-MOST_TEXT: Final = 200
-
-
 class TreeComparison(
     msgspec.Struct,
     frozen=True,
@@ -220,8 +218,8 @@ class TreeComparison(
     added_services: tuple[str, ...] = ()
     removed_services: tuple[str, ...] = ()
     commit: str | None = None
-    subject: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)] | None = None
-    author: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)] | None = None
+    subject: Annotated[str, msgspec.Meta(max_length=ARTIFACT_LIMITS.subject_characters)] | None = None
+    author: Annotated[str, msgspec.Meta(max_length=ARTIFACT_LIMITS.subject_characters)] | None = None
     base: str | None = None
     head: str | None = None
     touched: int | None = None
@@ -253,10 +251,6 @@ class Conclusion(StrEnum):
     NO_CHANGE = "no_change"
     FIRST_RUN = "first_run"
     NOT_AFFECTED = "not_affected"
-
-
-MOST_PREDICTIONS = 20
-MOST_CHANGES = 500
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -346,7 +340,9 @@ class Report(
     baseline_runs: int = 0
     choices: tuple[RunChoice, ...] = ()
     environment: Environment = msgspec.field(default_factory=Environment)
-    environment_changes: Annotated[tuple[EnvironmentChange, ...], msgspec.Meta(max_length=MOST_CHANGES)] = ()
+    environment_changes: Annotated[
+        tuple[EnvironmentChange, ...], msgspec.Meta(max_length=ARTIFACT_LIMITS.environment_changes)
+    ] = ()
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
     lost: Losses = ()
@@ -355,7 +351,7 @@ class Report(
     failed: bool = False
     diagnosis: TreeComparison | None = None
     costs: MethodCosts | None = None
-    predictions: Annotated[tuple[Prediction, ...], msgspec.Meta(max_length=MOST_PREDICTIONS)] = ()
+    predictions: Annotated[tuple[Prediction, ...], msgspec.Meta(max_length=ARTIFACT_LIMITS.predictions)] = ()
     cost: Cost | None = None
     groups: tuple[GroupMean, ...] = ()
     verify: str | None = None
@@ -403,15 +399,13 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
         report,
         findings=_undrawn(report.findings),
         verify=_verifying(report),
-        environment_changes=report.environment_changes[:MOST_CHANGES],
+        environment_changes=report.environment_changes[: ARTIFACT_LIMITS.environment_changes],
         predictions=tuple(
-            structs.replace(each, findings=_undrawn(each.findings)) for each in report.predictions[:MOST_PREDICTIONS]
+            structs.replace(each, findings=_undrawn(each.findings))
+            for each in report.predictions[: ARTIFACT_LIMITS.predictions]
         ),
     )
     return encode(file, indent=1, sentence=sentence)
-
-
-MOST_VERIFIED: Final = 10
 
 
 def _verifying(report: Report) -> str | None:
@@ -420,7 +414,7 @@ def _verifying(report: Report) -> str | None:
     if commit is None or FULL_HASH.fullmatch(commit) is None:
         return None
     worse = dict.fromkeys(finding.benchmark for finding in report.findings if finding.verdict is Verdict.REGRESSION)
-    is_short = 0 < len(worse) <= MOST_VERIFIED and not any(name.startswith("-") for name in worse)
+    is_short = 0 < len(worse) <= TEXT_LIMITS.verified_benchmarks and not any(name.startswith("-") for name in worse)
     only = ["--only", *worse] if is_short else []
     command = ["perf-culprit", "verify", "--culprit", commit, "--fix", "HEAD", "--output", "verified", *only]
     return shlex.join(command)

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import structs
 
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.json_files import explicit_default
 from perf_culprit.model.reason import Loss, Reason, because
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 if TYPE_CHECKING:
     from perf_culprit.arrays import Floats
@@ -20,9 +23,13 @@ if TYPE_CHECKING:
 
 FULL_HASH_PATTERN: Final = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 FULL_HASH: Final = re.compile(FULL_HASH_PATTERN)
-SHOWN_HASH: Final = 12  # characters of a commit or of a benchmark's version in a text
 # Years that a clock of any zone can show in four digits: stored files are named by their time.
 YEARS: Final = range(1970, 9999)
+
+
+def short_hash(text: str) -> str:
+    """Return the part of a commit's or of a benchmark version's hash that a text shows."""
+    return text[: TEXT_LIMITS.hash_characters]
 
 
 def in_utc(time: datetime) -> datetime | None:
@@ -92,12 +99,6 @@ BOOT: Final = "boot"  # one start of the machine
 CI_RUN: Final = "ci_run"  # one run of a job
 OF_ONE_MACHINE = frozenset({HOST, BOOT, CI_RUN, HARNESS})
 
-# Limits of a file: no machine has more, and an untrusted file could fill the history.
-MOST_COMPONENTS = 2000
-MOST_CHARACTERS = 100_000
-LONGEST_NAME = 100
-LONGEST_VALUE = 1000
-
 
 class EnvironmentChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A component of the environment whose value changed, such as `pip:numpy` from "2.4.5" to "2.4.6"."""
@@ -114,10 +115,10 @@ def is_package(component: str) -> bool:
 ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}  # names of Go and macOS to those of Linux
 Components = Annotated[
     dict[
-        Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)],
-        Annotated[str, msgspec.Meta(max_length=LONGEST_VALUE)],
+        Annotated[str, msgspec.Meta(max_length=FILE_LIMITS.component_characters)],
+        Annotated[str, msgspec.Meta(max_length=FILE_LIMITS.component_value_characters)],
     ],
-    msgspec.Meta(max_length=MOST_COMPONENTS),
+    msgspec.Meta(max_length=FILE_LIMITS.components),
 ]
 
 
@@ -177,13 +178,13 @@ class Environment:
     def bounded(self) -> "Environment":
         """The components that a file may hold: the machine, then packages, up to the limits of number and size."""
         components: dict[str, str] = {}
-        room = MOST_CHARACTERS
+        room = FILE_LIMITS.environment_characters
         for name, value in sorted(self.components.items(), key=lambda item: is_package(item[0])):
-            room -= len(name) + min(len(value), LONGEST_VALUE)
-            if room < 0 or len(components) == MOST_COMPONENTS:
+            room -= len(name) + min(len(value), FILE_LIMITS.component_value_characters)
+            if room < 0 or len(components) == FILE_LIMITS.components:
                 break
-            if len(name) <= LONGEST_NAME:
-                components[name] = value[:LONGEST_VALUE]
+            if len(name) <= FILE_LIMITS.component_characters:
+                components[name] = value[: FILE_LIMITS.component_value_characters]
         return Environment(components=components)
 
     def merged(self, other: "Environment") -> "Environment":
@@ -281,7 +282,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     group_sizes: tuple[int, ...] = ()
     rounds: tuple[int, ...] = ()
     category: str | None = None
-    version: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] | None = None
+    version: Annotated[str, msgspec.Meta(max_length=FILE_LIMITS.component_characters)] | None = None
 
     @classmethod
     def of(cls, *, metric: Metric, **others: Any) -> "Benchmark":
@@ -318,10 +319,6 @@ class FailedSide(StrEnum):
     TARGET = "target"
 
 
-MOST_LOST: Final = 1000
-LONGEST_MESSAGE: Final = 300
-
-
 class Lost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A benchmark that failed, and what is known about it. An empty name stands for the whole command.
 
@@ -331,7 +328,7 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     benchmark: str
     kind: Loss
-    message: Annotated[str, msgspec.Meta(max_length=LONGEST_MESSAGE)] | None = None
+    message: Annotated[str, msgspec.Meta(max_length=FILE_LIMITS.loss_characters)] | None = None
     count: Annotated[int, msgspec.Meta(ge=0)] | None = None
     total: Annotated[int, msgspec.Meta(ge=0)] | None = None
     side: FailedSide | None = None
@@ -342,7 +339,7 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return because(self.kind, **facts)
 
 
-Losses = Annotated[tuple[Lost, ...], msgspec.Meta(max_length=MOST_LOST)]
+Losses = Annotated[tuple[Lost, ...], msgspec.Meta(max_length=FILE_LIMITS.losses)]
 
 
 def first_doubled(benchmarks: Sequence[Benchmark]) -> tuple[int, int] | None:
@@ -354,17 +351,11 @@ def first_doubled(benchmarks: Sequence[Benchmark]) -> tuple[int, int] | None:
     return None
 
 
-# All are in memory at once, and their report has to be read again: benchmarks/README.md has the cost.
-MOST_METRICS = 50_000
-MOST_EXECUTIONS = 1_000_000
-LONGEST_SECONDS = 1e9
-
-
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The cost of measuring: executions, warm-ups included, and machine time with builds. 0 executions: unknown."""
 
-    executions: Annotated[int, msgspec.Meta(ge=0, le=MOST_EXECUTIONS)] = 0
-    seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)] = 0.0
+    executions: Annotated[int, msgspec.Meta(ge=0, le=FILE_LIMITS.executions)] = 0
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=FILE_LIMITS.measuring_s)] = 0.0
 
     def __bool__(self) -> bool:
         return self.executions > 0
@@ -376,18 +367,15 @@ class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 NO_COST = Cost()
 
 
-MOST_PARTS: Final = 20  # each leaves an artifact, and a report reads this many
-
-
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The parts of a suite in this run: `indices`, from 1 and in order, of the `count` parts of the whole suite.
 
     `division` is a hash of the list that was divided. Machines that divided different lists leave gaps.
     """
 
-    indices: Annotated[tuple[int, ...], msgspec.Meta(min_length=1, max_length=MOST_PARTS)]
-    count: Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)]
-    division: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] | None = None
+    indices: Annotated[tuple[int, ...], msgspec.Meta(min_length=1, max_length=ARTIFACT_LIMITS.reports)]
+    count: Annotated[int, msgspec.Meta(ge=1, le=ARTIFACT_LIMITS.reports)]
+    division: Annotated[str, msgspec.Meta(max_length=FILE_LIMITS.component_characters)] | None = None
 
     def __post_init__(self) -> None:
         if list(self.indices) != sorted(set(self.indices) & set(range(1, self.count + 1))):
@@ -398,33 +386,27 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return tuple(index for index in range(1, self.count + 1) if index not in self.indices)
 
 
-MOST_UNREACHED = 100
-
-
 class Unreached(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The suite, or the listed `packages` of it, was not measured, because no change reaches it.
 
     `files` changed, and `documents` of them are documentation. The others are in the folders `changed`.
     """
 
-    files: Annotated[int, msgspec.Meta(ge=0, le=MOST_EXECUTIONS)]
-    documents: Annotated[int, msgspec.Meta(ge=0, le=MOST_EXECUTIONS)] = 0
-    changed: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_UNREACHED)] = ()
-    packages: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_UNREACHED)] = ()
+    files: Annotated[int, msgspec.Meta(ge=0, le=FILE_LIMITS.executions)]
+    documents: Annotated[int, msgspec.Meta(ge=0, le=FILE_LIMITS.executions)] = 0
+    changed: Annotated[tuple[str, ...], msgspec.Meta(max_length=FILE_LIMITS.unreached)] = ()
+    packages: Annotated[tuple[str, ...], msgspec.Meta(max_length=FILE_LIMITS.unreached)] = ()
 
 
-# Limits of an index: half of the smallest history would be too much for one run.
-MOST_INDEXED = 500
-MOST_METHODS = 200
-LONGEST_METHOD = 200
 MethodIndex = Annotated[
     dict[
         str,
         Annotated[
-            tuple[Annotated[str, msgspec.Meta(max_length=LONGEST_METHOD)], ...], msgspec.Meta(max_length=MOST_METHODS)
+            tuple[Annotated[str, msgspec.Meta(max_length=FILE_LIMITS.index_method_characters)], ...],
+            msgspec.Meta(max_length=FILE_LIMITS.index_methods),
         ],
     ],
-    msgspec.Meta(max_length=MOST_INDEXED),
+    msgspec.Meta(max_length=FILE_LIMITS.index_benchmarks),
 ]
 
 
@@ -435,9 +417,9 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     which they could run and had no processor; null if the kernel does not tell. `benchmark` ran alone in it, if set.
     """
 
-    seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)]
-    cpu_seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)]
-    delay_seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)] | None = None
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=FILE_LIMITS.measuring_s)]
+    cpu_seconds: Annotated[float, msgspec.Meta(ge=0, le=FILE_LIMITS.measuring_s)]
+    delay_seconds: Annotated[float, msgspec.Meta(ge=0, le=FILE_LIMITS.measuring_s)] | None = None
     benchmark: str | None = None
 
 
@@ -463,7 +445,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     lost: Losses = ()
     part: Part | None = None
     unreached: Unreached | None = None
-    executions: Annotated[tuple[Execution, ...], msgspec.Meta(max_length=MOST_EXECUTIONS)] = ()
+    executions: Annotated[tuple[Execution, ...], msgspec.Meta(max_length=FILE_LIMITS.executions)] = ()
     seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] | None = None
     methods: MethodIndex = msgspec.field(default_factory=dict)
 

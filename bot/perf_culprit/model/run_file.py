@@ -8,9 +8,9 @@ import msgspec
 from msgspec import structs
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, explicit_default
 from perf_culprit.model.run import (
-    MOST_METRICS,
     NO_COST,
     YEARS,
     Benchmark,
@@ -136,9 +136,9 @@ def _check(benchmark: Benchmark, *, place: str) -> None:
 
 def refuse_too_many(benchmarks: Sequence[Benchmark], counters: Sequence[CounterTable], *, place: str) -> None:
     count = len(benchmarks) + sum(len(table.metrics) for table in counters)
-    if count > MOST_METRICS:
+    if count > FILE_LIMITS.metrics:
         raise DataError(
-            f"holds {count:,} metrics, and a run may have {MOST_METRICS:,}",
+            f"holds {count:,} metrics, and a run may have {FILE_LIMITS.metrics:,}",
             place=place,
             next_step="split the benchmarks into suites, and give each its own run with `--suite NAME`",
         )

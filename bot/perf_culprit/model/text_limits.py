@@ -14,14 +14,18 @@ class TextLimits:
     # What GitHub accepts.
     body_characters: int = 65_536  # of an issue, a comment or a pull request
     check_text_characters: int = 65_535
+    answer_body_characters: int = 65_000  # a marker is added
+    asked_report_characters: int = 60_000  # an answer's own text is added
     check_title_characters: int = 255
     summary_bytes: int = 1 << 20  # above this size the runner drops the whole summary of the step
     # What we write to it.
     issue_title_characters: int = 200
+    notified_entries: int = 10  # issues of a message, and changes of an issue
     check_name_characters: int = 80
     id_characters: int = 40
+    hash_characters: int = 12  # of a commit, or of a benchmark's version
     answer_characters: int = 200  # of GitHub's answer, in a message
-    output_characters: int = 400  # of a command, in a message
+    output_characters: int = 600  # of a command or a database, in a message
     output_lines: int = 4
     # A diagnosis: the most entries that an answer shows and the history branch keeps.
     diagnosed_functions: int = 20
@@ -40,7 +44,22 @@ class TextLimits:
     passed_over: int = 5
     log_examples: int = 8
     profile_examples: int = 3
+    mistakes: int = 20  # of a configuration
+    # An assistant's answer.
+    assistant_characters: int = 40_000
+    assistant_text_characters: int = 1_000
+    assistant_entries: tuple[int, ...] = (100, 30, 10, 3)  # of a list inside an item: fewer in a larger answer
+    assistant_log_characters: int = 16_000
     # What a page, a comment, an issue or the terminal shows.
+    notes: int = 10  # on a history, an import or a search
+    suites: int = 20
+    choices: int = 100  # among stored runs
+    older_runs: int = 3
+    suggestions: int = 5
+    verified_benchmarks: int = 10  # in a command to copy
+    picture_nodes: int = 12  # a picture with more boxes is unreadable
+    sparkline_points: int = 16
+    percent_decimals: int = 6
     audited_limits: int = 5
     search_rows: int = 60
     subject_characters: int = 120
@@ -50,7 +69,6 @@ class TextLimits:
     search_functions: int = 3
     plot_label_characters: int = 55
     step_subject_characters: int = 72
-    search_remarks: int = 10
     frame_label_characters: int = 48
     frame_name_characters: int = 500
     listed_methods: int = 12  # next to a picture
@@ -81,8 +99,6 @@ class TextLimits:
     title_name_characters: int = 100
     issue_metrics: int = 50
     issue_commands: int = 5
-    maintenance_notes: int = 8
-    maintenance_suites: int = 10
     maintenance_months: int = 24
     shown_unit_characters: int = 20
     reason_names: int = 10  # of a list

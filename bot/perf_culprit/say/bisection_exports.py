@@ -11,7 +11,7 @@ from perf_culprit.say.charts import COLOURS, HEIGHT, LEFT, Points, frame
 from perf_culprit.say.inert import SHORT_HASH, clean
 from perf_culprit.say.numbers import percent
 
-MOST_WIDTH = 1.0  # widest interval that is drawn whole: wider ones would squeeze all others
+WIDEST_DRAWN = 1.0  # widest interval that is drawn whole: wider ones would squeeze all others
 _USUAL, NAMED = COLOURS[0], COLOURS[1]
 
 
@@ -40,7 +40,7 @@ def bisection_svg(report: BisectionReport) -> str:
 def _heights(x: float, commit: MeasuredCommit) -> Points:
     """Return the mean in percent and, unless the interval is too wide, both of its ends."""
     interval, mean = commit.confidence_interval, commit.shown or 0.0
-    ends = [] if interval is None or interval.high - interval.low > MOST_WIDTH else [interval.low, interval.high]
+    ends = [] if interval is None or interval.high - interval.low > WIDEST_DRAWN else [interval.low, interval.high]
     return [(x, 100 * value) for value in (mean, *ends)]
 
 

@@ -169,7 +169,7 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
         title = _title(step.progress, step.bisection.runner_seconds)
         nodes += _progress(step, repository_url=repository_url)
     if step.remarks:
-        remarks = [*map(worded, step.remarks[: TEXT_LIMITS.search_remarks])]
+        remarks = [*map(worded, step.remarks[: TEXT_LIMITS.notes])]
         nodes.append(Bullets(items=remarks, total=len(remarks), title=Safe("Remarks")))
     footer = Footer(parts=tuple(_footer(step, repository_url=repository_url)))
     return StepTexts(title=title, body=markdown_text(*nodes, footer))

@@ -10,6 +10,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.inert import clean
 from perf_culprit.say.numbers import amount_text, percent, quantities
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-MOST_POINTS = 16
 FEWEST_POINTS = 3
 FEWEST_CUT: Final = 20  # of fewer samples, one is more than 5%
 _PLOT_WIDTH: Final = 56
@@ -27,7 +27,7 @@ PLOT_HEIGHT: Final = 6
 
 def sparkline(series: Sequence[float]) -> str:
     """Draw the newest points on eight levels from their smallest to their largest value. "" without a trend."""
-    points = [value for value in series[-MOST_POINTS:] if math.isfinite(value)]
+    points = [value for value in series[-TEXT_LIMITS.sparkline_points :] if math.isfinite(value)]
     if len(points) < FEWEST_POINTS:
         return ""
     # Halved, so that the span of two huge values of opposite sign stays finite.

@@ -108,12 +108,8 @@ def collected_text(reads: Sequence[FileRead]) -> str:
     by_format = sorted(reads, key=attrgetter("format"))
     lines = [_line(name, list(files)) for name, files in groupby(by_format, key=attrgetter("format"))]
     notes = list(dict.fromkeys(note for read in reads for note in read.notes))
-    more = (
-        [f"  and {count_of(len(notes) - TEXT_LIMITS.maintenance_notes, 'more note')}"]
-        if len(notes) > TEXT_LIMITS.maintenance_notes
-        else []
-    )
-    return "\n".join([*lines, *(f"  note: {note}" for note in notes[: TEXT_LIMITS.maintenance_notes]), *more])
+    more = [f"  and {count_of(len(notes) - TEXT_LIMITS.notes, 'more note')}"] if len(notes) > TEXT_LIMITS.notes else []
+    return "\n".join([*lines, *(f"  note: {note}" for note in notes[: TEXT_LIMITS.notes]), *more])
 
 
 def derived_text(metrics: Sequence[str]) -> str:
@@ -146,7 +142,7 @@ def imported_text(imported: Imported) -> str:
     new = imported.runs - imported.already_stored - imported.dropped
     share = f"{new:,} of " if new < imported.runs else ""
     what = f"{share}{count_of(imported.runs, 'run')} of {count_of(imported.commits, 'commit')}{_dates(imported)}"
-    named = list_names([plain(suite, limit=40) for suite in imported.suites], most=TEXT_LIMITS.maintenance_suites)
+    named = list_names([plain(suite, limit=40) for suite in imported.suites], most=TEXT_LIMITS.suites)
     doubt = "" if imported.on_line else "; is --repo the repository of these results?"
     lines = [
         f"{verb} {what} into {'suite' if len(imported.suites) == 1 else 'suites'} {named}",

@@ -15,7 +15,6 @@ from perf_culprit.say.inert import NO_BREAK, Safe, plain, unbroken
 NOT_A_NUMBER = "n/a"
 MINUS = "\N{MINUS SIGN}"
 SMALLEST_RATE_SHOWN = 0.0001
-_MOST_NINES = 6
 
 _TIME_UNITS = tuple((unit, SECONDS[unit]) for unit in ("s", "ms", "µs", "ns"))
 _BYTE_UNITS = tuple((unit, BYTES[unit]) for unit in ("TiB", "GiB", "MiB", "KiB", "B"))
@@ -144,7 +143,7 @@ def _percent_number(fraction: float, *, signed: bool) -> str:
         return NOT_A_NUMBER
     if -100 < points <= -99.95:
         # Two digits of what is left, because half of it is twice as bad. Nothing left at all is "-100".
-        decimals = min(1 - math.floor(math.log10(100 + points)), _MOST_NINES)
+        decimals = min(1 - math.floor(math.log10(100 + points)), TEXT_LIMITS.percent_decimals)
         text = f"{math.floor(-points * 10**decimals) / 10**decimals:.{decimals}f}"
     elif abs(points) >= 999.5:
         text = significant(abs(points))

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import structs
 
-from perf_culprit.model.run import FULL_HASH, SHOWN_HASH
+from perf_culprit.model.run import FULL_HASH, short_hash
 from perf_culprit.model.series import (
     Cell,
     ChangePoint,
@@ -188,7 +188,7 @@ def _table(label: str | None, names: Sequence[str], rows: Sequence[_T], cells: C
     """Make a table. `label` describes the rows' labels; None if they have none."""
 
     def row(one: _T) -> TableRow:
-        short = one.label[:SHOWN_HASH] if FULL_HASH.fullmatch(one.label) else one.label
+        short = short_hash(one.label) if FULL_HASH.fullmatch(one.label) else one.label
         labelled: tuple[Text, ...] = (Name(short, TEXT_LIMITS.tag_characters) if short else Safe(""),) if label else ()
         return TableRow((Safe(one.index), *labelled, *cells(one)))
 

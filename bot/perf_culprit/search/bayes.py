@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search import further_steps
 from perf_culprit.search.confirmation import confirming_rounds, log_pair
 from perf_culprit.search.cost import entropy_bits, expected_confirmation, expected_executions
@@ -17,7 +18,6 @@ from perf_culprit.search.search_view import FIRST_ANALYSIS, WHOLE_ROUNDS, Round,
 __all__ = ["advance", "next_rounds", "partial_outcome", "progress", "suspects"]
 
 MORE_AT_ONCE: Final = 4  # rounds in progress at once if each may be the last one needed
-SHOWN_IN_PROGRESS: Final = 3  # suspects in the progress line
 LEAST_POSTERIOR: Final = 0.005  # suspects below this are not shown
 
 
@@ -55,7 +55,7 @@ def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:  # noqa: PLR09
             stretches = [stretch for stretch in further_steps.stretches(standing) if stretch.open]
             corners = (corner for stretch in stretches for corner in (stretch.low, stretch.high))
             one = _distinct(*_references(standing), *corners)
-            room = further_steps.BUDGET - standing.fresh_executions
+            room = WORK_LIMITS.residual_executions - standing.fresh_executions
             return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), MORE_AT_ONCE)
         case Phase.DONE:
             return []
@@ -129,7 +129,7 @@ def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
     """The likeliest groups of commits that no measurement separates, each by its likeliest commit."""
     mass = standing.model.posterior.copy()
     suspects: list[Suspect] = []
-    while len(suspects) < SHOWN_IN_PROGRESS and mass.max() > LEAST_POSTERIOR:
+    while len(suspects) < WORK_LIMITS.suspects and mass.max() > LEAST_POSTERIOR:
         best = int(np.argmax(mass))
         group = standing.group_of(best)
         suspects.append(Suspect(commit=standing.name(best + 1), posterior=float(mass[group].sum())))
@@ -154,5 +154,5 @@ def _still_to_come(standing: SearchView) -> int:
         if under_way:
             return under_way
         commits = next((commits for _, commits in next_rounds(standing, 1)), ())
-        return min(len(commits), max(further_steps.BUDGET - standing.fresh_executions, 0))
+        return min(len(commits), max(WORK_LIMITS.residual_executions - standing.fresh_executions, 0))
     return expected_executions(standing)

@@ -13,8 +13,8 @@ import numpy as np
 from perf_culprit.arrays import Booleans, Integers
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.bisection import CommitRange
+from perf_culprit.model.work_limits import WORK_LIMITS
 
-MAXIMUM_COMMITS: Final = 2_000_000  # more than the largest public history; a bound against hostile input
 RANGE_PLACE: Final = "the range of the bisection"
 
 
@@ -43,9 +43,9 @@ def parse_parents(text: str) -> CommitGraph:
         DataError: a commit comes after its parent, or the text is too long.
     """
     rows = [line.split() for line in text.splitlines() if line]
-    if len(rows) > MAXIMUM_COMMITS:
+    if len(rows) > WORK_LIMITS.commits:
         raise DataError(
-            f"more than {MAXIMUM_COMMITS} commits",
+            f"more than {WORK_LIMITS.commits} commits",
             place=RANGE_PLACE,
             next_step="choose a good commit closer to the bad one",
         )

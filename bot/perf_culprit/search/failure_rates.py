@@ -32,6 +32,8 @@ from perf_culprit.model.bisection import (
 from perf_culprit.model.count import FAILED
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import SearchReason, because
+from perf_culprit.model.work_limits import WORK_LIMITS
+from perf_culprit.search.further_steps import BUDGET_SHARE
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_answer import lost_parent
 from perf_culprit.search.search_view import FIRST_ANALYSIS, LIKELY, Round, SearchView
@@ -41,8 +43,6 @@ Counts = npt.NDArray[np.int64]
 
 LEAST_RISE: Final = 0.05  # a change of the rate below this is none, once that is 95% certain
 LEAST_OF_ENDS: Final = 2 * FIRST_ANALYSIS  # executions of each end before a rise is denied
-MOST_OF_ENDS: Final = 4  # executions of each end before the search, as a part of the budget
-MOST_TIMES: Final = 10.0  # the executions so far, beyond which a number of further ones is no help
 # The rates on a grid: Jeffreys' prior is uniform in the angle whose squared sine is the rate.
 ANGLES: Final = (np.arange(64) + 0.5) * np.pi / 128
 RATES: Final = np.sin(ANGLES) ** 2
@@ -120,10 +120,10 @@ def largest_missed(before: tuple[int, int], since: tuple[int, int]) -> float:
 def executions_to_prove(before: tuple[int, int], since: tuple[int, int]) -> int | None:
     """Return how many more executions of both sides would prove a rise, if the rates stay as counted.
 
-    None if they would not rise, or not within `MOST_TIMES` the executions so far.
+    None if they would not rise, or not within `WORK_LIMITS.advised_multiple` the executions so far.
     """
     sides = np.array([before, since], np.float64)
-    for times in np.geomspace(1.0, MOST_TIMES, 100):
+    for times in np.geomspace(1.0, WORK_LIMITS.advised_multiple, 100):
         (failed, runs), (failed_since, runs_since) = np.rint(sides * times).astype(int).tolist()
         if log_odds_of_rise((failed, runs), (failed_since, runs_since)) >= ODDS_20:
             return int(runs + runs_since - sides[:, 1].sum())
@@ -249,7 +249,7 @@ def _after_ends(standing: SearchView) -> SearchState:
     runs = min(good[1], bad[1])
     if runs and log_odds_of_rise(good, bad) >= ODDS_20:
         return advance(standing.later(replace(state, phase=Phase.SEARCH)))
-    most = max(state.settings.budget_executions // MOST_OF_ENDS, LEAST_OF_ENDS)
+    most = max(int(state.settings.budget_executions * BUDGET_SHARE), LEAST_OF_ENDS)
     if runs >= most or (runs >= LEAST_OF_ENDS and largest_missed(good, bad) < LEAST_RISE):
         return _conclude(standing, _denial(standing))
     return state

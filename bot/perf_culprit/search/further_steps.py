@@ -18,8 +18,8 @@ OPEN: Final = 0.25  # a remaining change less probable than this needs no furthe
 LEFT_OVER: Final = 0.99  # probability at which a further step is searched without knowing where
 Z_SURE: Final = float(ndtri(LEVEL))  # standard errors from the limit at which a stretch is decided
 Z_CHANGE: Final = 3.0  # a change this many standard errors large is worth its executions
-BUDGET: Final = 40  # executions that a residual check may spend
-# Share of the budget for the search of a further step: a confirmed culprit is an answer already.
+# Share of the budget for the search of a further step, because a confirmed culprit is an answer already; and for the
+# ends of a search for failures, before it begins.
 BUDGET_SHARE: Final = 0.25
 CONFIRMED_SHARE: Final = 0.4  # the same including the confirmation of that search's result
 

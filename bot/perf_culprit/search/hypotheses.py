@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.arrays import Floats, Integers
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search import pattern_evidence, two_mode_noise
 from perf_culprit.search.noise import MachineNoise
 from perf_culprit.search.pair_evidence import log_t
 from perf_culprit.stats.conventions import ROUNDING
 
-MOST_IN_TRIPLES: Final = 12  # number of patterns from which sets of three are formed
 SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # shares of slow executions on a machine in one of two states
 PRICE: Final = float(np.log(0.15 / 0.80))  # logarithm of the price of one more step
 RAMP_PRICE: Final = float(np.log(0.05 / 0.80))  # logarithm of the price of a decay instead of one step
@@ -132,7 +132,7 @@ class SearchModel(MachineNoise):
             steps.append(self._sets(2, np.arange(count)))
         if interior > 3 and steps[1].log_total + PRICE > steps[0].log_total:
             likely = np.sum(steps[-1].masses(count), axis=0)
-            steps.append(self._sets(3, np.sort(np.argsort(-likely, kind="stable")[:MOST_IN_TRIPLES])))
+            steps.append(self._sets(3, np.sort(np.argsort(-likely, kind="stable")[: WORK_LIMITS.patterns_in_triples])))
         return tuple(steps)
 
     def _sets(self, size: int, among: Integers) -> StepSets:

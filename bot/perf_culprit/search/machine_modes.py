@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.arrays import Floats, Integers
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search.two_mode_noise import (
     Modes,
     log_classes,
@@ -19,7 +20,6 @@ from perf_culprit.stats.conventions import NO_NOISE
 PRIOR_EXECUTIONS: Final = 3.0  # of usual width, added to each mode: one seen a few times looks too narrow
 PRIOR_WIDTH: Final = 0.35  # relative to the standard deviation of the whole noise
 SMALLEST_FIT: Final = 16  # executions below which no shape is learned
-MOST_STARTS: Final = 6  # best solutions, compared with all offsets integrated out
 
 
 def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
@@ -132,7 +132,7 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
 def _likeliest(densities: Floats, offsets: Floats) -> Integers:
     """Select the best starts by densities [starts, n] and rounds' offsets in standard deviations [starts, rounds]."""
     log_p = np.log(densities).sum(axis=1) - 0.5 * (offsets**2).sum(axis=1)
-    return np.argsort(-log_p, kind="stable")[:MOST_STARTS]
+    return np.argsort(-log_p, kind="stable")[: WORK_LIMITS.mode_starts]
 
 
 def _shifts(y: Floats, x: Floats) -> tuple[float, ...]:

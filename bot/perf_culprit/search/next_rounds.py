@@ -9,10 +9,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from perf_culprit.arrays import Floats, Integers
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search.search_view import SearchView
 
-MOST_COMPARED_COMMITS: Final = 24  # commits that are compared, thinned in p
-MOST_JOINT: Final = 8  # picks whose joint outcomes are distinguished: 2^8 states
 WORTH_A_ROUND: Final = 0.3  # share of the first round's information that each further round of a batch must add
 ACTIVE: Final = 1e-5  # hypotheses below this mass are ignored
 
@@ -98,7 +97,7 @@ class Picker:
 
     def choose(self, commit: int) -> None:
         """Assume that a commit is measured: its outcome will be known."""
-        if self._joints and self._joints[0].picks >= MOST_JOINT:
+        if self._joints and self._joints[0].picks >= WORK_LIMITS.joint_picks:
             self._joints = self._new_joints()
         for joint, active in zip(self._joints, self._active, strict=True):
             joint.add(self._standing.reach.column(commit)[active].astype(np.float64))
@@ -113,17 +112,17 @@ class Picker:
 
 
 def _thin(standing: SearchView, slow: Sequence[Floats]) -> Integers:
-    """Select measurable commits between the ends, `MOST_COMPARED_COMMITS` at most, even in p, most useful first."""
+    """Select measurable commits between the ends, a limited number, even in p, most useful first."""
     usable = standing.usable.copy()
     usable[[0, -1]] = False
     usefulness = np.round(np.sum([np.minimum(p, 1 - p) for p in slow], axis=0), 6)
     commits = np.flatnonzero(usable & (usefulness > 1e-6))
     counts = standing.samples.counts(len(usable))
     commits = commits[np.lexsort((commits, counts[commits], -usefulness[commits]))]
-    if len(commits) <= MOST_COMPARED_COMMITS:
+    if len(commits) <= WORK_LIMITS.compared_commits:
         return commits
     by_p = commits[np.argsort(slow[0][commits], kind="stable")]
-    spread = by_p[np.linspace(0, len(by_p) - 1, MOST_COMPARED_COMMITS - 4).astype(np.intp)]
+    spread = by_p[np.linspace(0, len(by_p) - 1, WORK_LIMITS.compared_commits - 4).astype(np.intp)]
     chosen = set(spread.tolist()) | set(commits[:4].tolist())
     return np.array([commit for commit in commits if int(commit) in chosen], dtype=np.intp)
 

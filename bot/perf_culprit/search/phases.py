@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from perf_culprit.model.bisection import NamedStep, OutcomeKind, Phase, SearchState, Sought
 from perf_culprit.model.minimum_effect import reaches
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import confirming_rounds, is_certain, is_settled, log_pair
 from perf_culprit.search.cost import expected_executions
@@ -301,7 +302,7 @@ def _residual(standing: SearchView) -> SearchState:
         return replace(state, phase=Phase.SEARCH)
     if standing.unseen and standing.left > 0:
         return state
-    room = further_steps.BUDGET - standing.fresh_executions
+    room = WORK_LIMITS.residual_executions - standing.fresh_executions
     open_ends = [stretch for stretch in further_steps.stretches(standing) if stretch.open]
     per_round = len({0, standing.reach.size, *(end for stretch in open_ends for end in (stretch.low, stretch.high))})
     if room > 0 and any(stretch.decidable(-(-room // per_round)) for stretch in open_ends):

@@ -24,13 +24,13 @@ from perf_culprit.model.bisection import (
     SearchSettings,
     SearchState,
 )
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search import bayes, failure_rates, weighted
 from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_view import Round, SearchView, phase_start
 
 SEARCH_PLACE: Final = "the bisection"
-MOST_SUSPECTS: Final = 3  # per round
 OPEN_KINDS: Final = frozenset({OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIVE})
 
 
@@ -212,8 +212,8 @@ def _check(settings: SearchSettings) -> None:
 
     if not 0.5 < settings.stop < 1:
         refuse(f"stop {settings.stop} is not between 0.5 and 1")
-    if not 1 <= settings.suspects_per_round <= MOST_SUSPECTS:
-        refuse(f"suspects_per_round {settings.suspects_per_round} is not between 1 and {MOST_SUSPECTS}")
+    if not 1 <= settings.suspects_per_round <= WORK_LIMITS.suspects:
+        refuse(f"suspects_per_round {settings.suspects_per_round} is not between 1 and {WORK_LIMITS.suspects}")
     if settings.budget_executions < 4:
         refuse(f"a budget of {settings.budget_executions} executions measures nothing")
     if not 0 < settings.alpha < 1:

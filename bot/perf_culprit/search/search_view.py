@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from perf_culprit.arrays import Booleans, Floats, Integers
 from perf_culprit.model.bisection import FailureKind, Job, Phase, Purpose, Result, SearchState
-from perf_culprit.model.run import SHOWN_HASH
+from perf_culprit.model.run import short_hash
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.hypotheses import SearchModel
 from perf_culprit.search.odds import ODDS_20
@@ -28,7 +29,6 @@ FIRST_ANALYSIS: Final = 10  # executions per end before any decision but an earl
 WHOLE_ROUNDS: Final = 2  # rounds of all commits at the start of a small range
 ROUNDS_WITHOUT_ENDS: Final = 3  # consecutive rounds without ends on a stable machine
 LIKELY: Final = 0.8  # posterior from which on a suspect and its parent are the most useful commits
-MOST_MODELS: Final = 8  # models per search: those before each stretch of a confirmation, and the newest
 
 # What a round is for, and the commits that it measures.
 Round = tuple[Purpose, tuple[int, ...]]
@@ -68,7 +68,7 @@ class SearchView:
 
     def short(self, commit: int) -> str:
         """Return the commit as a sentence names it."""
-        return self.name(commit)[:SHOWN_HASH]
+        return short_hash(self.name(commit))
 
     def name(self, commit: int) -> str:
         commit_range = self.state.commit_range
@@ -206,7 +206,7 @@ class SearchView:
             prior=self.prior if self.exhausted else self._further_prior,
             named=self.named,
         )
-        while len(self._models) > MOST_MODELS:
+        while len(self._models) > WORK_LIMITS.search_models:
             del self._models[next(iter(self._models))]
         return model
 

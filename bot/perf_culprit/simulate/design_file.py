@@ -12,12 +12,10 @@ from perf_culprit.config.reader import Fault, parse_yaml
 from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.files import read_limited
 from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.simulate.design import Design, Message, Scenario, Send
 
 _WHOLE: Final = 1e-6
-# More would take hours and gigabytes, and the file may be untrusted.
-MOST_REQUESTS: Final = 10_000_000
-MOST_RECEIVERS: Final = 10_000
 OF_REQUESTS: Final = ("response time", "throughput")
 OF_LINKS: Final = ("utilisation", "cost per message", "cost per hour")
 OF_COMPONENTS: Final = (
@@ -63,8 +61,8 @@ def _send_faults(design: Design) -> Iterator[Fault]:
             for index, send in enumerate(world.sends):
                 yield from _name_faults(send.to, components, (*at, index, "to"), "component")
                 yield from _resend_faults(send, (*at, index))
-                if send.count.mean > MOST_RECEIVERS:
-                    message = f"goes to {send.count.mean:,.0f} receivers, at most {MOST_RECEIVERS:,} are simulated"
+                if send.count.mean > (most := WORK_LIMITS.simulated_receivers):
+                    message = f"goes to {send.count.mean:,.0f} receivers, at most {most:,} are simulated"
                     yield (*at, index, "count"), message, "model groups of them"
             chances = [send.probability for send in world.sends if send.probability < 1]
             if sum(chances) > 1 + _WHOLE:
@@ -165,8 +163,8 @@ def _size_faults(design: Design, scenario: Scenario, loc: tuple[int | str, ...])
         for each in scenario.arrivals
         if each.source in components
     )
-    if requests > MOST_REQUESTS:
-        message = f"asks for {requests:,.0f} requests, at most {MOST_REQUESTS:,} are simulated"
+    if requests > WORK_LIMITS.simulated_requests:
+        message = f"asks for {requests:,.0f} requests, at most {WORK_LIMITS.simulated_requests:,} are simulated"
         yield (*loc, "duration"), message, "make it shorter; replications make it more precise"
 
 

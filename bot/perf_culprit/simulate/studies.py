@@ -17,6 +17,7 @@ from perf_culprit.arrays import Floats
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 from perf_culprit.model.simulation import Configuration, Demanded, Layer, Saturation, Simulation
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.progress import Say
 from perf_culprit.python_child import process_pool
 from perf_culprit.simulate.design import Calibrated, Design, Scenario, Scored
@@ -31,7 +32,6 @@ SHORTFALL: Final = 0.005
 _END_RATIO: Final = 1.01
 # The search starts at the estimate of the utilisation law, and widens the bracket up to this number of times.
 STEP: Final = 1.1
-MOST_STEPS: Final = 12
 
 
 def saturation(design: Design, scenario: str, *, seed: int, tell: Say) -> Saturation:
@@ -50,11 +50,11 @@ def saturation(design: Design, scenario: str, *, seed: int, tell: Say) -> Satura
         return answers[factor]
 
     stable = saturated = 1 / loads[0].share
-    for _ in range(MOST_STEPS):
+    for _ in range(WORK_LIMITS.bracket_steps):
         if keeps_up(stable):
             break
         stable /= STEP
-    for _ in range(MOST_STEPS):
+    for _ in range(WORK_LIMITS.bracket_steps):
         if not keeps_up(saturated):
             break
         stable, saturated = max(stable, saturated), saturated * STEP

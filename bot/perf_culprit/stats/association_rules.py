@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perf_culprit.arrays import ABSENT, Booleans, Floats, Integers, row_blocks
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.discretise import LevelTable
 from perf_culprit.stats.items import Items, indicator_matrix
-
-# Premises of two items are counted per consequent in a square table; beyond this many items only single ones are mined.
-MOST_ITEMS_FOR_TWO = 600
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +71,7 @@ def mine_rules(levels: LevelTable, items: Items, mining: Mining) -> Rules:
             _with_one(frequent, np.arange(part.start, part.stop), mining)
             for part in row_blocks(frequent.size, cells=frequent.size)
         ]
-    if mining.premise_length >= 2 and frequent.size <= MOST_ITEMS_FOR_TWO:
+    if mining.premise_length >= 2 and frequent.size <= WORK_LIMITS.paired_items:
         together = frequent.holds.T @ frequent.holds
         parts += [_with_two(frequent, consequent, together, mining) for consequent in range(frequent.size)]
     return _strongest(_join(parts), mining.most_rules if mining.prune else None)

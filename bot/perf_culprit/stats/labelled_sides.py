@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.arrays import Booleans, Floats
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.block_means import BlockMeans
 from perf_culprit.stats.compared_sides import ComparedSides, any_kind, of_benchmarks
 from perf_culprit.stats.conventions import ALPHA
@@ -19,7 +20,7 @@ from perf_culprit.stats.machine_shift import (
     without_block_means,
 )
 from perf_culprit.stats.mode_scores import has_many_units, median_difference, quantile, shift_loudness
-from perf_culprit.stats.relabelling import MOST_RELABELLED, Labellings, largest_loudness, relabelled, relabelled_rates
+from perf_culprit.stats.relabelling import Labellings, largest_loudness, relabelled, relabelled_rates
 from perf_culprit.stats.unit_noise import CentredValues, noise_of
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
@@ -30,7 +31,7 @@ FEWEST_FREEDOM: Final = 3  # per benchmark: three files and one show of 100 benc
 
 HEAVY: Final = 0.75  # of the freedom, where no labelling checks the tail: noise is not Gaussian
 LOUD: Final = 3.0  # a proof by labellings alone may be this many times likelier by the model
-TO_DRAW: Final = MOST_RELABELLED // 4
+TO_DRAW: Final = WORK_LIMITS.relabelled_values // 4
 # Degrees of freedom of a suite that tell its noise. With fewer, .15 to .37 of unchanged runs were suspected on a shared
 # machine, whose few units were in one of its modes.
 FEWEST_TOLD: Final = 4

@@ -7,11 +7,10 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.arrays import Floats, Integers
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 # METHODS 2.5 and [N12, section 4.1.2]: random splits into two thirds to fit and one third to predict.
 SPLITS: Final = 50
-# Samples on which the fit is tested, drawn at random: 100 predicted values per split are enough for a correlation.
-MOST_TESTED_SAMPLES: Final = 300
 # With fewer points, a third has no usable rank correlation; the fit is then tested on the points it was made from.
 SMALLEST_SPLIT: Final = 9
 # METHODS 2.5: a fit whose predictions correlate less with the measured values is rejected.
@@ -97,12 +96,12 @@ def scaling_factors(load: Floats, *, model: LinearLoad, reference: float) -> Flo
 
 def _sample_places(count: int) -> Integers:
     """Choose samples at random, not every k-th, because load often has a period."""
-    return np.arange(count) if count <= MOST_TESTED_SAMPLES else _random_places(count)
+    return np.arange(count) if count <= WORK_LIMITS.tested_samples else _random_places(count)
 
 
 @lru_cache(maxsize=32)
 def _random_places(count: int) -> Integers:
-    return np.random.default_rng(0).choice(count, MOST_TESTED_SAMPLES, replace=False)
+    return np.random.default_rng(0).choice(count, WORK_LIMITS.tested_samples, replace=False)
 
 
 @lru_cache(maxsize=32)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perf_culprit.arrays import Booleans, Floats, Integers, row_blocks
-from perf_culprit.stats.relabelling import MOST_RELABELLED, Labellings
+from perf_culprit.model.work_limits import WORK_LIMITS
+from perf_culprit.stats.relabelling import Labellings
 from perf_culprit.stats.suite_prior import RESOLUTION
 
 MANY_UNITS: Final = 8  # on the smaller side
@@ -26,7 +27,7 @@ def median_difference(x: Floats, is_target: Booleans, blocks: Integers, *, prese
     both = ((present & is_target) @ of_block) * ((present & ~is_target) @ of_block) > 0
     present = present & both[:, blocks]
     units, others = np.flatnonzero(is_target), np.flatnonzero(~is_target)
-    change, step = np.zeros(len(x)), max(1, MOST_RELABELLED // (len(units) * len(others)))
+    change, step = np.zeros(len(x)), max(1, WORK_LIMITS.relabelled_values // (len(units) * len(others)))
     for rows in (slice(start, start + step) for start in range(0, len(x), step)):
         gaps = x[rows, units][:, :, None] - x[rows, others][:, None, :]
         pairs = present[rows, units][:, :, None] & present[rows, others][:, None, :]

@@ -5,11 +5,10 @@ from functools import lru_cache
 
 from scipy import special
 
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.conventions import POWER
 
 NEARLY_NORMAL = 10_000  # degrees of freedom
-# A larger count is no useful advice.
-MOST_REPETITIONS_ADVISED = 100_000
 
 
 # Most metrics of a suite share their degrees of freedom, and the inverse is slow.
@@ -34,4 +33,4 @@ def repetitions_for_half_width(coefficient_of_variation: float, *, half_width: f
     for _ in range(20):  # converges in a few steps: the quantile hardly changes with the count
         critical = float(special.stdtrit(max(count - 1, 1), 0.5 + level / 2))
         count = max(2.0, (critical * coefficient_of_variation / half_width) ** 2)
-    return min(math.ceil(count), MOST_REPETITIONS_ADVISED)
+    return min(math.ceil(count), WORK_LIMITS.advised_repetitions)

@@ -8,11 +8,9 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.arrays import Booleans, Floats, Integers
+from perf_culprit.model.work_limits import WORK_LIMITS
 
-# At most this many benchmark-labelling values are held at once.
-MOST_RELABELLED: Final = 4_000_000
 FEWEST_LABELLINGS: Final = 200
-MOST_LABELLINGS: Final = 2000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -36,7 +34,7 @@ class Labellings:
 
 def relabelled(is_target: Booleans, blocks: Integers, *, benchmarks: int, rng: np.random.Generator) -> Labellings:
     """Return all labellings with the same number of target units per block, or a random sample if too many."""
-    most = int(np.clip(MOST_RELABELLED / benchmarks, FEWEST_LABELLINGS, MOST_LABELLINGS))
+    most = int(np.clip(WORK_LIMITS.relabelled_values / benchmarks, FEWEST_LABELLINGS, WORK_LIMITS.labellings))
     members = [np.flatnonzero(blocks == block) for block in range(blocks.max() + 1)]
     chosen = [int(is_target[units].sum()) for units in members]
     ways = math.prod(math.comb(len(units), count) for units, count in zip(members, chosen, strict=True))

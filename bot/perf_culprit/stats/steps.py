@@ -439,7 +439,8 @@ def newest_strengths(series: Floats) -> Floats:
 # twentieth up to a thousandfold. The places in between differ slightly from the tested ones.
 PLANTED_PLACES: Final = 5
 GROWTH: Final = 1.05
-LEAST_PLANTED, LARGEST_FACTOR = 1e-4, 1e3
+LEAST_PLANTED: Final = 1e-4
+LARGEST_FACTOR: Final = 1 / LOG_FLOOR
 PLACE_MARGIN: Final = 1.15
 
 

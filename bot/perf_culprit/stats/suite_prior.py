@@ -19,9 +19,9 @@ SCALE_WORTH: Final = 0.1  # number of benchmarks of the suite that the corpus's 
 # a shared machine above 0.10. There, consecutive units of a side are more often in a slow spell together.
 CALM: Final = 0.05
 LEAST_SPREAD: Final = 0.15
-LEAST_WORTH: Final = 0.05  # where noises differ 30-fold, each benchmark stands for itself
-MOST_WORTH: Final = 12.0  # some benchmark is always noisy
-_WORTHS: Final = np.geomspace(LEAST_WORTH, MOST_WORTH, 400)
+# From suites whose noises differ 30-fold, where each benchmark stands for itself; some benchmark is always noisy.
+WORTHS: Final = (0.05, 12.0)
+_WORTHS: Final = np.geomspace(*WORTHS, 400)
 _SPREADS: Final = -special.polygamma(1, _WORTHS / 2)
 
 

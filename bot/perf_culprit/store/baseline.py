@@ -14,10 +14,10 @@ from perf_culprit.errors import UsageError
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, RunChoice
 from perf_culprit.model.reason import BaselineReason, Reason, because
 from perf_culprit.model.run import HARDWARE_COMPONENTS, CounterTable, MetricKey, Run
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.store.ancestry import MERGE_BASE, TARGET_COMMIT, Ancestry, find_ancestry
 from perf_culprit.store.protocol import History, NamedRun, UnreadableRun
 
-SHOWN_RESTARTS: Final = 10
 _SHORT_HASH: Final = 7
 
 
@@ -89,7 +89,7 @@ class Restarts:
                 author=entry.author,
                 why=entry.reason,
             )
-            for name, entry in list(self._cut.items())[:SHOWN_RESTARTS]
+            for name, entry in list(self._cut.items())[: TEXT_LIMITS.notes]
         ]
         more = len(self._cut) - len(reasons)
         return (*reasons, *([because(BaselineReason.MORE_ACCEPTED, count=more)] if more > 0 else []))
@@ -124,10 +124,6 @@ class Restarts:
 DEFAULT_WINDOW = 30
 # Hosted runners have a few types of processors. To fill the window from one type, read up to this multiple of it.
 READ_PER_WINDOW = 10
-SHOWN_CHOICES = 100
-SHOWN_OLDER_RUNS = 3
-SHOWN_PROBLEMS = 5
-SHOWN_VALUE_LENGTH = 60
 
 
 @dataclass(kw_only=True, slots=True)
@@ -193,7 +189,7 @@ def choose_baseline(
         source=BaselineSource.HISTORY,
         base_commit=ancestry.base_commit,
         is_branched=base is not None,
-        choices=tuple(selection.choices[:SHOWN_CHOICES]),
+        choices=tuple(selection.choices[: TEXT_LIMITS.choices]),
         notes=(*ancestry.notes, *_notes(selection, stored=stored, candidates=candidates, anchor=ancestry.anchor)),
         left_out_for_hardware=selection.left_out_for_hardware,
         accepted=selection.restarts.pending,
@@ -223,7 +219,7 @@ def select_runs(
             position = positions[stored.commit]
             where = _distance(position + first, ancestry.anchor)
             _consider(stored, target=target, where=where, position=position, selection=selection)
-        if older >= SHOWN_OLDER_RUNS or selection.read >= window * READ_PER_WINDOW:
+        if older >= TEXT_LIMITS.older_runs or selection.read >= window * READ_PER_WINDOW:
             break
     return selection
 
@@ -238,7 +234,10 @@ def _consider(
     ours, theirs = target.environment, stored.run.environment
     if differences := theirs.differences(ours, HARDWARE_COMPONENTS):
         name = differences[0]
-        there, here = theirs.components[name][:SHOWN_VALUE_LENGTH], ours.components[name][:SHOWN_VALUE_LENGTH]
+        there, here = (
+            theirs.components[name][: TEXT_LIMITS.quoted_characters],
+            ours.components[name][: TEXT_LIMITS.quoted_characters],
+        )
         selection.left_out_for_hardware += 1
         selection.leave_out(stored, because(BaselineReason.OTHER_HARDWARE, there=there, here=here, component=name))
         return
@@ -300,14 +299,14 @@ def _notes(
     selection: Selection, *, stored: Mapping[str, int], candidates: Sequence[str], anchor: str
 ) -> Iterator[Reason]:
     yield from selection.restarts.notes
-    yield from selection.problems[:SHOWN_PROBLEMS]
-    if (more := len(selection.problems) - SHOWN_PROBLEMS) > 0:
+    yield from selection.problems[: TEXT_LIMITS.notes]
+    if (more := len(selection.problems) - TEXT_LIMITS.notes) > 0:
         yield because(BaselineReason.MORE_UNREADABLE, count=more)
     if anchor == MERGE_BASE and selection.newest:
         yield because(BaselineReason.BASE_NOT_MEASURED, commits=selection.newest)
     for name, count in sorted(selection.unknown_hardware.items()):
         yield because(BaselineReason.UNKNOWN_COMPONENT, component=name, count=count)
-    if (hidden := len(selection.choices) - SHOWN_CHOICES) > 0:
+    if (hidden := len(selection.choices) - TEXT_LIMITS.choices) > 0:
         yield because(BaselineReason.MORE_RUNS, count=hidden)
     in_reach = sum(stored[commit] for commit in candidates)
     if in_reach > selection.read:

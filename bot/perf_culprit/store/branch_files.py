@@ -27,14 +27,7 @@ from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection_files import decode_stored, encode_stored
 from perf_culprit.model.dispatch import Bisection
-from perf_culprit.model.finding import (
-    AUTHOR_LIMIT,
-    BENCHMARK_LIMIT,
-    REASON_LIMIT,
-    Acceptance,
-    decode_acceptance,
-    encode_acceptance,
-)
+from perf_culprit.model.finding import Acceptance, decode_acceptance, encode_acceptance
 from perf_culprit.store.git_branch import GitBranchHistory
 from perf_culprit.store.protocol import LoadedBisection, decodable
 from perf_culprit.store.run_names import ACCEPTANCE_PATH, BISECTION_ID, BISECTION_PATH, suite_slug
@@ -97,9 +90,11 @@ def checked(acceptance: Acceptance) -> Acceptance:
     benchmark = acceptance.benchmark
     return replace(
         acceptance,
-        benchmark=None if benchmark is None else _one_line(benchmark, what="benchmark", limit=BENCHMARK_LIMIT),
-        reason=_one_line(acceptance.reason, what="reason", limit=REASON_LIMIT),
-        author=_one_line(acceptance.author, what="author", limit=AUTHOR_LIMIT),
+        benchmark=None
+        if benchmark is None
+        else _one_line(benchmark, what="benchmark", limit=ARTIFACT_LIMITS.benchmark_characters),
+        reason=_one_line(acceptance.reason, what="reason", limit=ARTIFACT_LIMITS.reason_characters),
+        author=_one_line(acceptance.author, what="author", limit=ARTIFACT_LIMITS.author_characters),
     )
 
 

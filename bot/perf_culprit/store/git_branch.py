@@ -16,6 +16,7 @@ from typing import Final, Unpack
 
 from perf_culprit import git
 from perf_culprit.errors import ConfigError, DataError, InfrastructureError
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.protocol import Options, RunReader, new_run_file
@@ -25,7 +26,6 @@ from perf_culprit.store.run_names import MARKER, MARKER_PATH, MARKER_VERSION, Ru
 DEFAULT_BRANCH = "perf-history"
 # GitHub's account for actions with GITHUB_TOKEN; the number is its user id.
 AUTHOR = git.Identity(name="github-actions[bot]", email="41898282+github-actions[bot]@users.noreply.github.com")
-MOST_REMEMBERED: Final = 4
 FETCHED_REF = "refs/perf-culprit/history"
 MARKER_BYTES = 4096
 # Packed size of what the commits since the root hold and the newest does not. Each commit's message records it.
@@ -247,7 +247,7 @@ class GitBranchHistory(RunReader):
 
     def _remembered(self, tip: Tip) -> Tip:
         _tips[self._repository, tip.commit] = tip
-        while len(_tips) > MOST_REMEMBERED:
+        while len(_tips) > ARTIFACT_LIMITS.remembered_tips:
             del _tips[next(iter(_tips))]
         return tip
 

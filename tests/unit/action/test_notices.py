@@ -15,6 +15,7 @@ from perf_culprit.errors import ConfigError, InfrastructureError
 from perf_culprit.flows.published_schemas import published_schema
 from perf_culprit.github.host import Opened
 from perf_culprit.github.job_context import Destination
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.run import MetricKey
 
 DESTINATION = Destination(
@@ -111,7 +112,7 @@ def test_the_request_has_a_time_limit_and_follows_no_redirect(posted: Posted) ->
     ((url, options),) = posted.calls
     assert url == WEBHOOK
     assert options["allow_redirects"] is False
-    assert options["timeout"] == 10
+    assert options["timeout"] == ARTIFACT_LIMITS.answer_s
 
 
 @pytest.mark.parametrize(("form", "count", "is_ours"), [(None, 1, True), ("json", 0, True), ("json", 1, False)])

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from perf_culprit.flows.benchmark_index import below_benchmarks, bounded, runs_file
 from perf_culprit.model.call_tree import Profile, ProfileNode
-from perf_culprit.model.run import MOST_INDEXED, MOST_METHODS
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 
 def node(method: str, parent: int | None = None) -> ProfileNode:
@@ -37,8 +37,8 @@ def test_methods_belong_to_the_benchmark_at_the_root_of_their_path() -> None:
 def test_an_index_is_bounded() -> None:
     large = {f"benchmark {number}": ("x" * 201, *(f"m{one}" for one in range(300))) for number in range(600)}
     index = bounded(large)
-    assert len(index) <= MOST_INDEXED
-    assert all(len(methods) == MOST_METHODS for methods in index.values())
+    assert len(index) <= FILE_LIMITS.index_benchmarks
+    assert all(len(methods) == FILE_LIMITS.index_methods for methods in index.values())
     assert sum(len(name) + sum(map(len, methods)) for name, methods in index.items()) <= 200_000
 
 

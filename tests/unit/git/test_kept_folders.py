@@ -2,7 +2,8 @@
 
 import pytest
 
-from perf_culprit.git.objects import MOST_KEPT, open_kept_folder, remove_kept
+from perf_culprit.git.objects import open_kept_folder, remove_kept
+from perf_culprit.model.work_limits import WORK_LIMITS
 
 
 def test_the_next_user_has_what_the_one_before_fetched_and_two_at_once_are_apart() -> None:
@@ -22,8 +23,8 @@ def test_after_trouble_nothing_is_kept_and_never_more_than_a_few() -> None:
         raise KeyboardInterrupt
     assert not broken.exists()
     folders = []
-    for number in range(MOST_KEPT + 1):
+    for number in range(WORK_LIMITS.kept_folders + 1):
         with open_kept_folder(f"purpose {number}") as folder:
             folders.append(folder)
-    assert [folder.exists() for folder in folders] == [False, *[True] * MOST_KEPT]
+    assert [folder.exists() for folder in folders] == [False, *[True] * WORK_LIMITS.kept_folders]
     remove_kept()

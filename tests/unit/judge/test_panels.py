@@ -11,6 +11,7 @@ from perf_culprit.judge.panels import PanelGrowth, StatisticChangedError
 from perf_culprit.judge.series_changes import judge_one
 from perf_culprit.model.run import Benchmark, MetricKey, Run, Summary
 from perf_culprit.model.series import Panel, Series, SeriesChanges
+from perf_culprit.model.work_limits import WORK_LIMITS
 from tests.support.measurements import SECONDS, measured
 
 COMMITS = [f"{number:040x}" for number in range(60)]
@@ -59,7 +60,7 @@ def test_series_without_new_values_are_not_judged_again(monkeypatch: pytest.Monk
 
 
 def test_many_series_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perf_culprit.judge.panels._MANY_SERIES", 1)
+    monkeypatch.setitem(vars(WORK_LIMITS), "panel_series", 1)
     panels = [grown(range(30))]
     for number in range(30, 60):
         panels.append(grown(range(number, number + 1), panels[-1]))

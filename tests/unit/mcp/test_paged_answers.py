@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_culprit.mcp.tools import MOST_CHARACTERS, MOST_TEXT, answer, failure
+from perf_culprit.mcp.tools import answer, failure
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 TEXT = st.text(max_size=3_000)
 JSON = st.recursive(
@@ -24,7 +25,7 @@ def content(document: dict[str, Any], **options: Any) -> dict[str, Any]:
 @given(st.dictionaries(TEXT, JSON, max_size=5))
 def test_every_string_is_inert_and_short(document: dict[str, Any]) -> None:
     for text in strings(content(document)["untrusted"]):
-        assert len(text) <= MOST_TEXT + text.count("\n") * 2 + 2
+        assert len(text) <= TEXT_LIMITS.assistant_text_characters + text.count("\n") * 2 + 2
         assert all(line.isprintable() for line in text.split("\n"))
 
 
@@ -43,7 +44,7 @@ def test_the_pages_hold_each_item_once(count: int, size: int) -> None:
     offset: int | None = 0
     while offset is not None:
         page = content({"suite": "a", "findings": items}, page="findings", offset=offset)
-        assert len(json.dumps(page)) < MOST_CHARACTERS * 1.1
+        assert len(json.dumps(page)) < TEXT_LIMITS.assistant_characters * 1.1
         names += [item["name"] for item in page["untrusted"]["findings"]]
         offset = page.get("next_offset")
         assert bool(page["left_out"]) == (len(names) < count or size > 1_000)

@@ -10,6 +10,7 @@ import pytest
 from perf_culprit.errors import InfrastructureError
 from perf_culprit.measure import processes
 from perf_culprit.measure.processes import Log, run_command
+from perf_culprit.model.file_limits import FILE_LIMITS
 from tests.support.processes import LateClock, becomes, is_alive
 
 
@@ -79,7 +80,7 @@ def test_a_child_that_stays_neither_holds_us_up_nor_disturbs_the_next(tmp_path: 
 
 
 def test_output_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "MAXIMUM_OUTPUT_BYTES", 1 << 20)
+    monkeypatch.setitem(vars(FILE_LIMITS), "large_file_bytes", 1 << 20)
     fault, log, _ = run("yes", tmp_path, output=io.BytesIO())
     assert fault == "printed more than 1 MiB"
     assert "output cut after 4 MiB" not in log

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.measure.weighed_files import WeighingError, weigh
+from perf_culprit.model.file_limits import FILE_LIMITS
 
 FILES = {"dist/a-1.whl": 100, "dist/b.whl": 20, "dist/sub/c.whl": 3, "dist/notes.txt": 4000, "other/a.whl": 50_000}
 
@@ -83,7 +84,7 @@ def test_a_request_s_pattern_leads_nowhere_else(tree: Path, pattern: str) -> Non
 
 
 def test_a_huge_tree_is_no_endless_walk(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perf_culprit.measure.weighed_files.MOST_ENTRIES", 3)
+    monkeypatch.setitem(vars(FILE_LIMITS), "weighed_files", 3)
     assert weigh(tree, "other/*.whl") == 50_000
     with pytest.raises(WeighingError, match="more than 3 files"):
         weigh(tree, "**/*.whl")

@@ -10,17 +10,8 @@ from msgspec import structs
 
 from perf_culprit.cli.entry import main
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import (
-    MOST_METRICS,
-    Benchmark,
-    Direction,
-    Environment,
-    Metric,
-    MetricKey,
-    Part,
-    Run,
-    Summary,
-)
+from perf_culprit.model.file_limits import FILE_LIMITS
+from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, MetricKey, Part, Run, Summary
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import collect, collect_each, collect_executions, collect_separate
 from perf_culprit.read.results.merge import NAME, Read, in_order, join_executions, merge, named_alike
@@ -316,11 +307,11 @@ def many_written(path: Path, names: range) -> str:
 def test_the_largest_run_is_read_and_one_metric_more_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = many_written(tmp_path / "first.json", range(MOST_METRICS))
+    first = many_written(tmp_path / "first.json", range(FILE_LIMITS.metrics))
     out = str(tmp_path / "out.json")
     assert main(["collect", first, "--json", out]) == 0
     capsys.readouterr()
-    more = many_written(tmp_path / "more.json", range(MOST_METRICS, MOST_METRICS + 1))
+    more = many_written(tmp_path / "more.json", range(FILE_LIMITS.metrics, FILE_LIMITS.metrics + 1))
     assert main(["collect", first, more, "--json", str(tmp_path / "none.json")]) == 3
     error = capsys.readouterr().err
     assert f"{first} and 1 more: holds 50,001 metrics, and a run may have 50,000" in error
@@ -330,7 +321,7 @@ def test_the_largest_run_is_read_and_one_metric_more_is_refused(
 
 @pytest.mark.slow
 def test_a_run_file_of_too_many_metrics_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    large = many_written(tmp_path / "large.json", range(MOST_METRICS + 1))
+    large = many_written(tmp_path / "large.json", range(FILE_LIMITS.metrics + 1))
     assert main(["compare", "--baseline", large, "--target", large]) == 3
     assert f"{large}: holds 50,001 metrics" in capsys.readouterr().err
 

@@ -5,7 +5,6 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from perf_culprit.model.notable_calls import MOST_NODES
 from perf_culprit.model.report import ComparedNode, NodeAmount, NodeState, ServiceComparison, SuspectReason
 from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.call_tree_pictures import call_tree_picture, label
@@ -69,8 +68,8 @@ def test_a_huge_tree_is_cut_around_the_suspects() -> None:
     service = replace(diagnosis().services[0], nodes=(*nodes, suspect))
     text = call_tree_picture(diagnosis(), service)
     assert "culprit" in text
-    assert text.count('["') == MOST_NODES
-    assert len(text) < MOST_NODES * (TEXT_LIMITS.frame_label_characters * 8 + 100)
+    assert text.count('["') == TEXT_LIMITS.picture_nodes
+    assert len(text) < TEXT_LIMITS.picture_nodes * (TEXT_LIMITS.frame_label_characters * 8 + 100)
 
 
 def test_a_tree_deeper_than_the_picture_is_left_out() -> None:
@@ -82,7 +81,7 @@ def test_a_tree_deeper_than_the_picture_is_left_out() -> None:
         for i in range(2_000)
     )
     service: ServiceComparison = replace(diagnosis().services[0], nodes=deep)
-    assert call_tree_picture(diagnosis(), service).count('["') == MOST_NODES
+    assert call_tree_picture(diagnosis(), service).count('["') == TEXT_LIMITS.picture_nodes
 
 
 def test_chance_is_not_drawn_and_callers_that_are_left_out_are_dotted() -> None:

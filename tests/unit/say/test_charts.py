@@ -3,7 +3,8 @@ import sys
 
 import pytest
 
-from perf_culprit.say.charts import MOST_POINTS, bar, plot_series, sparkline, strips, without_extremes
+from perf_culprit.model.text_limits import TEXT_LIMITS
+from perf_culprit.say.charts import bar, plot_series, sparkline, strips, without_extremes
 
 
 @pytest.mark.parametrize(
@@ -23,8 +24,8 @@ def test_sparkline(series: tuple[float, ...], line: str) -> None:
 
 
 def test_sparkline_keeps_the_newest_points() -> None:
-    line = sparkline((*([9.0] * 50), *([0.0] * (MOST_POINTS - 1)), 1.0))
-    assert line == "▁" * (MOST_POINTS - 1) + "█"
+    line = sparkline((*([9.0] * 50), *([0.0] * (TEXT_LIMITS.sparkline_points - 1)), 1.0))
+    assert line == "▁" * (TEXT_LIMITS.sparkline_points - 1) + "█"
 
 
 @pytest.mark.parametrize(

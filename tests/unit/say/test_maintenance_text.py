@@ -21,7 +21,7 @@ def test_a_format_without_samples_and_one_without_results_say_so() -> None:
 
 
 def test_notes_are_said_once_and_the_rest_is_counted() -> None:
-    noted = replace(READ, notes=tuple(f"left out {number}" for number in range(TEXT_LIMITS.maintenance_notes + 2)))
+    noted = replace(READ, notes=tuple(f"left out {number}" for number in range(TEXT_LIMITS.notes + 2)))
     lines = collected_text([noted, noted]).split("\n")
     assert lines[1] == "  note: left out 0"
-    assert (len(lines), lines[-1]) == (TEXT_LIMITS.maintenance_notes + 2, "  and 2 more notes")
+    assert (len(lines), lines[-1]) == (TEXT_LIMITS.notes + 2, "  and 2 more notes")

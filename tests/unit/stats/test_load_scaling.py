@@ -3,7 +3,8 @@ import pytest
 from scipy import stats
 
 from perf_culprit.arrays import Floats
-from perf_culprit.stats.load_scaling import MOST_TESTED_SAMPLES, LinearLoad, fit_load, fit_quality, scaling_factors
+from perf_culprit.model.work_limits import WORK_LIMITS
+from perf_culprit.stats.load_scaling import LinearLoad, fit_load, fit_quality, scaling_factors
 
 
 def counter(rng: np.random.Generator, load: Floats, *, noise: float = 0.05) -> Floats:
@@ -83,7 +84,7 @@ def test_ties_get_their_mean_rank_as_in_scipy() -> None:
 
 def test_many_samples_are_tested_on_some_of_them_and_the_same_every_time() -> None:
     rng = np.random.default_rng(5)
-    load = rng.normal(4000, 300, 3 * MOST_TESTED_SAMPLES)
+    load = rng.normal(4000, 300, 3 * WORK_LIMITS.tested_samples)
     values = counter(rng, load)
     model = fit_load(load, values)
     assert fit_quality(load, values, model=model) == fit_quality(load, values, model=model)

@@ -10,8 +10,9 @@ from perf_culprit.errors import UsageError
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import BaselineReason
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, MetricKey, Run
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.store.ancestry import TARGET_COMMIT, Ancestry
-from perf_culprit.store.baseline import SHOWN_CHOICES, choose_baseline
+from perf_culprit.store.baseline import choose_baseline
 from perf_culprit.store.protocol import NamedRun, UnreadableRun
 from tests.support.fake_history import FakeHistory
 from tests.support.reasons import words_of
@@ -157,13 +158,13 @@ def test_other_commits_and_suites_are_no_baseline() -> None:
 
 @pytest.mark.usefixtures("line")
 def test_unreadable_runs_are_named_and_bounded() -> None:
-    broken = [UnreadableRun(id=f"runs/{n}", commit=commit_name(n), problem="not JSON") for n in range(991, 1001)]
-    baseline = choose([*broken, entry(make_run(990))])
-    assert [run.commit for run in baseline.runs] == [commit_name(990)]
+    broken = [UnreadableRun(id=f"runs/{n}", commit=commit_name(n), problem="not JSON") for n in range(986, 1001)]
+    baseline = choose([*broken, entry(make_run(985))])
+    assert [run.commit for run in baseline.runs] == [commit_name(985)]
     assert words_of(baseline.notes)[0] == "the stored run runs/1000 cannot be read: not JSON"
-    assert words_of(baseline.notes)[5:] == (
+    assert words_of(baseline.notes)[10:] == (
         "5 more stored runs cannot be read",
-        "the baseline is 10 commits older than the base: what changed since then is included in this comparison",
+        "the baseline is 15 commits older than the base: what changed since then is included in this comparison",
     )
 
 
@@ -172,7 +173,7 @@ def test_reading_and_choices_are_bounded_whatever_is_stored() -> None:
     entries = [entry(make_run(number, cpu=AMD)) for number in range(1, 1001)]
     baseline = choose(entries, window=30)
     assert baseline.left_out_for_hardware == 300
-    assert len(baseline.choices) == SHOWN_CHOICES
+    assert len(baseline.choices) == TEXT_LIMITS.choices
     assert "200 more runs looked at and not listed" in words_of(baseline.notes)
     assert "700 older stored runs not looked at" in words_of(baseline.notes)
 

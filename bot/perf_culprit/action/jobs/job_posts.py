@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.publish import page_options, write_comment
@@ -11,10 +10,9 @@ from perf_culprit.github.bot_texts import RESULT_START, joint_marker
 from perf_culprit.github.host import Check, CheckConclusion, CheckResult, Host
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.report import Report
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.comment import by_loudness, render_joint, render_markdown
 from perf_culprit.say.unjudged_texts import Lack, lack_line, unjudged_body, unmeasured_body
-
-MOST_ASKED_CHARACTERS: Final = 60_000
 
 
 def joint_comment(
@@ -28,7 +26,7 @@ def joint_comment(
 
 def asked_report(reports: Sequence[Report], destination: Destination) -> str:
     """Render the reports for the answer to a command, with room for the answer's own text."""
-    room = MOST_ASKED_CHARACTERS // len(reports)
+    room = TEXT_LIMITS.asked_report_characters // len(reports)
     options = page_options(destination)
     draws = [(partial(render_markdown, report, options=options, limit=room), report.conclusion) for report in reports]
     return "\n\n".join(draw_or_verdict(draw, verdict) for draw, verdict in draws)

@@ -19,10 +19,9 @@ from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import NO_COST, EnvironmentChange, MetricKey, Run
 from perf_culprit.model.run_file import encode_run
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.read.results.collect import collect_executions
 from perf_culprit.store.opening import HistoryPlace, open_history
-
-SHOWN_CHANGES: Final = 10
 
 
 def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place: HistoryPlace) -> Report:
@@ -55,7 +54,9 @@ def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
 
 
 def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
-    changed = tuple(text for change in changes[:SHOWN_CHANGES] for text in (change.name, change.before, change.after))
+    changed = tuple(
+        text for change in changes[: TEXT_LIMITS.reason_names] for text in (change.name, change.before, change.after)
+    )
     return because(VerdictReason.ENVIRONMENT_CHANGED, changed=changed)
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final
 from urllib.parse import urlsplit
 
 from perf_culprit.action.jobs.code_owners import CODE_OWNERS_FILES, code_owners
@@ -12,15 +11,12 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.github.host import Opened
 from perf_culprit.github.job_context import Destination
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.notification import Notification, NotifiedChange, NotifiedIssue
 from perf_culprit.model.report import TreeComparison
 from perf_culprit.model.run import MetricKey
+from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.inert import clean
-
-MOST_SECONDS: Final = 10
-MOST_ISSUES: Final = 10
-MOST_CHANGES: Final = 10
-MOST_OWNERS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ class Notices:
             text = self._code_owners()
             owners = tuple(dict.fromkeys(owner for path in files for owner in code_owners(text, path)))
         named = set(re.findall(r"@[\w./-]+", before))
-        new = [name for name in owners[:MOST_OWNERS] if name not in config.issues.mention]
+        new = [name for name in owners[: TEXT_LIMITS.names] if name not in config.issues.mention]
         return (*config.issues.mention, *(f"`{name}`" if name in named else name for name in new))
 
     def _code_owners(self) -> str:
@@ -64,7 +60,7 @@ class Notices:
         if opened.is_ours:
             shown_changes = tuple(
                 NotifiedChange(benchmark=clean(key.benchmark), metric=clean(key.metric), change=change)
-                for key, change in changes[:MOST_CHANGES]
+                for key, change in changes[: TEXT_LIMITS.notified_entries]
             )
             self.issues.append(
                 NotifiedIssue(url=opened.url, title=clean(title), commit=commit, culprit=culprit, changes=shown_changes)
@@ -109,8 +105,8 @@ def _send_all(
     notification = Notification(
         repository=destination.repository,
         run_url=destination.run_url,
-        issues=tuple(issues[:MOST_ISSUES]),
-        omitted=max(0, len(issues) - MOST_ISSUES),
+        issues=tuple(issues[: TEXT_LIMITS.notified_entries]),
+        omitted=max(0, len(issues) - TEXT_LIMITS.notified_entries),
     )
     try:
         _post(url, message(notification, form))
@@ -132,7 +128,7 @@ def _post(url: str, body: bytes) -> None:
         headers = {"Content-Type": "application/json", "User-Agent": "perf-culprit"}
         # A lost answer is not asked for again: the message may have arrived. A redirect could lead to another host.
         with requests.post(
-            url, data=body, headers=headers, timeout=MOST_SECONDS, allow_redirects=False, stream=True
+            url, data=body, headers=headers, timeout=ARTIFACT_LIMITS.answer_s, allow_redirects=False, stream=True
         ) as answer:
             status = answer.status_code
     except (requests.RequestException, OSError, ValueError) as error:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
 
 from perf_culprit import git
 from perf_culprit.config.policy_settings import matches_any
@@ -11,10 +10,9 @@ from perf_culprit.errors import BotError, DataError
 from perf_culprit.flows.simulations import judge_designs
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.report import Prediction
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.simulate.design import Design
 from perf_culprit.simulate.design_file import parse_design
-
-MOST_PREDICTIONS: Final = 5
 
 
 def predict(
@@ -29,8 +27,8 @@ def predict(
         try:
             old, new = (_design(repository, blob, f"{change.path}") for blob in (change.old_blob, change.blob))
             for scenario in (name for name in new.scenario if name in old.scenario):
-                if len(predictions) == MOST_PREDICTIONS:
-                    tell(f"{change.path}, scenario {scenario}: not simulated, {MOST_PREDICTIONS} scenarios are")
+                if len(predictions) == WORK_LIMITS.scenarios:
+                    tell(f"{change.path}, scenario {scenario}: not simulated, {WORK_LIMITS.scenarios} scenarios are")
                     continue
                 predictions.append(_predict(old, new, scenario, path=change.path, config=config, tell=tell))
         except BotError as error:

@@ -14,6 +14,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.github.bot_texts import JOINT, benchmark_key, issue_marker, reference_key
 from perf_culprit.github.host import Host, Opened, TrackedIssue
 from perf_culprit.github.job_context import Destination
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict, traded
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import Conclusion, Report
@@ -36,9 +37,6 @@ from perf_culprit.store.opening import HistoryPlace, open_history
 SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN, Conclusion.NOT_AFFECTED)
 
 UPDATED = "Other benchmarks, or another release: the text above has the new numbers.\n"
-
-# The most acceptances that wait for their pull request to be merged: one request each.
-MOST_CARRIED = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,7 +192,9 @@ def carried_acceptances(host: Host, accepted: Sequence[Acceptance]) -> tuple[Acc
 
     The accepted commit must be the head that was merged: nobody has accepted what was pushed afterwards.
     """
-    newest = [acceptance for acceptance in accepted if acceptance.pull_request is not None][-MOST_CARRIED:]
+    newest = [acceptance for acceptance in accepted if acceptance.pull_request is not None][
+        -ARTIFACT_LIMITS.waiting_acceptances :
+    ]
     commits = {
         (number, head): host.merged_as(number=number, head_sha=head)
         for number, head in {(event.pull_request, event.commit) for event in newest}

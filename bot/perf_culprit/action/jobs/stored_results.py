@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from perf_culprit.action.jobs.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
 from perf_culprit.config.settings import Config
@@ -10,6 +9,7 @@ from perf_culprit.errors import DataError
 from perf_culprit.flows.compare import reading
 from perf_culprit.github.bot_texts import check_name, suite_id
 from perf_culprit.github.host import Host
+from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.report import Report, decode_report
 from perf_culprit.model.run import FULL_HASH, Run
@@ -18,8 +18,6 @@ from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.input_files import read_archive
 from perf_culprit.read.results.merge import join_parts
 from perf_culprit.read.results.source import Source
-
-MAX_REPORTS: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,9 +50,9 @@ def fetch_results(
                 if result.report.merge_commit is not None and not is_pull_request:
                     raise _another_commit(place)
                 results[place] = result
-    if not results or len(results) > MAX_REPORTS:
+    if not results or len(results) > ARTIFACT_LIMITS.reports:
         raise DataError(
-            f"holds {len(results)} files named {REPORT_NAME}, between 1 and {MAX_REPORTS} are expected",
+            f"holds {len(results)} files named {REPORT_NAME}, between 1 and {ARTIFACT_LIMITS.reports} are expected",
             place=f"artifact {artifact!r}",
             next_step="upload the action's report-directory in the workflow that measures",
         )

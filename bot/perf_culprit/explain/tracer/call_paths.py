@@ -11,6 +11,8 @@ from enum import IntEnum
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
+from .trace_limits import TRACE_LIMITS
+
 OWN_FOLDER: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 HOOK_FILE: Final = "<perf-culprit>"  # file name of code that replaces the user's
 HOOKING_FILE: Final = OWN_FOLDER + "substitution.py"
@@ -119,7 +121,6 @@ def c_method(function: object) -> TracedMethod | None:
     return TracedMethod(f"{kind.__qualname__}.__call__", is_c=True)
 
 
-MAXIMUM_NODES: Final = 50_000
 OUTSIDE: Final = -1  # the parent of roots
 
 
@@ -161,7 +162,7 @@ class Tree:
             self.nodes[parent].returns_to.add(ancestor)
             self._steps[parent, method] = ancestor
             return ancestor
-        if len(self.nodes) >= MAXIMUM_NODES:
+        if len(self.nodes) >= TRACE_LIMITS.nodes:
             return parent
         self.nodes.append(TracedNode(method, parent))
         self._steps[parent, method] = len(self.nodes) - 1

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .trace_levels import Path, TimedNode
+from .trace_limits import TRACE_LIMITS
 
 if TYPE_CHECKING:
     from perf_culprit.model.call_tree import Profile
 
 
 TRACE_FORMAT: Final = "perf-culprit-trace"
-MAXIMUM_NAME_CHARACTERS: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,4 +97,4 @@ def _rounded(times_ms: Sequence[float]) -> list[float]:
 
 def _name(text: str) -> str:
     """Replace bytes of file names that are not UTF-8, which JSON cannot hold; limit the length."""
-    return text.encode("utf-8", "replace").decode()[:MAXIMUM_NAME_CHARACTERS]
+    return text.encode("utf-8", "replace").decode()[: TRACE_LIMITS.name_characters]

@@ -18,6 +18,7 @@ from .sampling import sampled_nodes
 from .trace_child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
 from .trace_levels import MINIMUM_SHARE, Budget, TimedNode, Times, measure_levels
 from .trace_levels import Path as CallPath
+from .trace_limits import TRACE_LIMITS
 from .trace_profile import CallTrace
 from .tracer_fault import SamplesOnlyError, TraceError
 
@@ -166,8 +167,6 @@ def _read_process(pid: int) -> StartedProcess | None:
 
 FROM_CHECKOUT: Final = "let the command import the checkout: PYTHONPATH=src, or --build 'pip install -e .'"
 HOOK_FOLDER: Final = Path(__file__).resolve().parent / "hook"
-MAXIMUM_RESULT_BYTES: Final = 64 << 20
-MAXIMUM_PROCESSES: Final = 1_000
 
 _T = TypeVar("_T")
 Execute = Callable[[Mapping[str, str]], None]
@@ -328,7 +327,7 @@ def _with_plan(plan: dict[str, Any], python_path: str) -> Iterator[tuple[Path, d
 
 
 def _results(folder: Path) -> list[dict[str, Any]]:
-    files = sorted(folder.glob(f"{RESULT_PREFIX}*.json"))[:MAXIMUM_PROCESSES]
+    files = sorted(folder.glob(f"{RESULT_PREFIX}*.json"))[: TRACE_LIMITS.processes]
     results = [_read(file) for file in files]
     usable = [result for result in results if "refused" not in result]
     if usable:
@@ -341,7 +340,7 @@ def _results(folder: Path) -> list[dict[str, Any]]:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    if file.is_symlink() or file.stat().st_size > MAXIMUM_RESULT_BYTES:
+    if file.is_symlink() or file.stat().st_size > TRACE_LIMITS.result_bytes:
         return {}
     try:
         value = json.loads(file.read_bytes())

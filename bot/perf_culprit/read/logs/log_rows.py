@@ -18,16 +18,16 @@ Words: TypeAlias = NDArray[np.uint64]
 # The bytes of this number of lines fit a processor's cache.
 AT_ONCE: Final = 8_192
 # Longer fields are compared one by one.
-MOST_COMPARED: Final = 128
+COMPARED_BYTES: Final = 128
 # A line feed, and the bytes that vectorized reads touch beyond the last one.
-PADDING: Final = b"\n" + bytes(MOST_COMPARED + 8)
+PADDING: Final = b"\n" + bytes(COMPARED_BYTES + 8)
 _BUCKETS: Final = np.uint64(1 << 16)
 _MASKS: Final = np.array([2 ** (8 * size) - 1 for size in range(9)], np.uint64)
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)
 # A double holds every integer of this number of digits.
-_MOST_DIGITS: Final = 15
-_POWERS: Final = np.array([float(f"1e{digits}") for digits in range(_MOST_DIGITS + 1)])
+_EXACT_DIGITS: Final = 15
+_POWERS: Final = np.array([float(f"1e{digits}") for digits in range(_EXACT_DIGITS + 1)])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +70,7 @@ class Rows:
             every = np.ndarray(len(self.data) - 7, "<u8", buffer=self.data, strides=(1,))
             columns += [
                 every[self.starts[field, tile] + done] & _MASKS.take(own - done, mode="clip")
-                for done in range(0, min(own.max(initial=0), MOST_COMPARED), 8)
+                for done in range(0, min(own.max(initial=0), COMPARED_BYTES), 8)
             ]
         digests = reduce(lambda digests, words: _mix(digests ^ words), columns)
         rest = itself = np.arange(len(digests))
@@ -84,7 +84,7 @@ class Rows:
             rest = rest[digests[firsts[rest]] != digests[rest]]
         # The same digest does not prove the same bytes.
         is_same = all((words == words[firsts]).all() for words in columns)
-        return np.where((lengths > MOST_COMPARED).any(axis=0), itself, firsts) if is_same else itself
+        return np.where((lengths > COMPARED_BYTES).any(axis=0), itself, firsts) if is_same else itself
 
     def elapsed(self) -> Floats:
         """Return the elapsed times in the log's unit; NaN if the text is not a number or is missing."""
@@ -95,7 +95,7 @@ class Rows:
         starts, lengths = self.starts[ELAPSED, tile], self.lengths[ELAPSED, tile]
         data = np.frombuffer(self.data, np.uint8)
         whole, digits, dots, decimals = np.zeros((4, len(starts)), np.int64)
-        for place in range(min(lengths.max(initial=0), _MOST_DIGITS + 1)):
+        for place in range(min(lengths.max(initial=0), _EXACT_DIGITS + 1)):
             value = data.take(starts + place, mode="clip").astype(np.int64) - ord("0")
             is_digit = (place < lengths) & (value >= 0) & (value <= 9)
             whole = np.where(is_digit, whole * 10 + value, whole)
@@ -103,8 +103,8 @@ class Rows:
             decimals += is_digit & (dots > 0)
             dots += (place < lengths) & (value == ord(".") - ord("0"))
         # A double holds both integers exactly, so their quotient is rounded once, as a parser does.
-        times: Floats = whole / _POWERS[np.minimum(decimals, _MOST_DIGITS)]
-        odd = np.flatnonzero((digits + dots != lengths) | (dots > 1) | (digits == 0) | (digits > _MOST_DIGITS))
+        times: Floats = whole / _POWERS[np.minimum(decimals, _EXACT_DIGITS)]
+        odd = np.flatnonzero((digits + dots != lengths) | (dots > 1) | (digits == 0) | (digits > _EXACT_DIGITS))
         times[odd] = [_number(text or b"") for text in self.column(ELAPSED, odd + tile.start)]
         return times
 

@@ -100,7 +100,7 @@ SYMBOLS: Final = (
     "then perf script > stacks.txt"
 )
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
-MOST_ADDRESSES: Final = 0.5
+ADDRESS_SHARE: Final = 0.5
 
 
 class _Stacks(msgspec.Struct, frozen=True):
@@ -171,7 +171,7 @@ def _read_firefox(file: ProfileFile) -> tuple[Profile, ...]:
         except (*UNDECODABLE, IndexError):
             file.reject(RecordFault.MALFORMED, bytes(raw), at=f": thread {number}")
     addresses = sum(bool(_ADDRESS.fullmatch(name.rpartition(":")[2])) for name in names)
-    if addresses > MOST_ADDRESSES * len(names):
+    if addresses > ADDRESS_SHARE * len(names):
         raise DataError("has addresses instead of names", place=file.place, next_step=SYMBOLS)
     return tuple(tree.profile(service, unit=SAMPLES, counted=False) for service, tree in trees.items() if tree.frames)
 

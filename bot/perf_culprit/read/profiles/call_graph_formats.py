@@ -221,9 +221,6 @@ CALLGRIND = ProfileReader(
 # decoder reads numbers, text, tuples and dictionaries, and rejects everything else. Its memory is proportional to the
 # file's size.
 
-MAX_MARSHAL_DEPTH: Final = 5
-MAX_TUPLE: Final = 16
-MAX_DIGITS: Final = 8
 _REFERABLE: Final = 0x80
 _SHORT_TEXT: Final = frozenset(b"zZ")
 _LONG_TEXT: Final = frozenset(b"aAut")
@@ -248,7 +245,7 @@ class _Unmarshaller:
         self._references: list[Any] = []
 
     def value(self, depth: int) -> Any:
-        if depth > MAX_MARSHAL_DEPTH:
+        if depth > FILE_LIMITS.marshal_depth:
             raise UnmarshalError("is nested too deeply")
         code = self._data[self._at]
         self._at += 1
@@ -299,14 +296,14 @@ class _Unmarshaller:
 
     def _long(self) -> int:
         size: int = self._unpacked("<i")
-        if abs(size) > MAX_DIGITS:
+        if abs(size) > FILE_LIMITS.marshal_digits:
             raise UnmarshalError("holds a number of too many digits")
         digits: list[int] = [self._unpacked("<H") for _ in range(abs(size))]
         number = sum(digit << 15 * place for place, digit in enumerate(digits))
         return -number if size < 0 else number
 
     def _tuple(self, size: int, depth: int) -> tuple[Any, ...]:
-        if size > MAX_TUPLE:
+        if size > FILE_LIMITS.marshal_items:
             raise UnmarshalError("holds a tuple of too many values")
         return tuple(self.value(depth + 1) for _ in range(size))
 

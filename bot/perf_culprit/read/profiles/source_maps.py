@@ -21,7 +21,7 @@ NAME_BEFORE: Final = 3
 _URL: Final = "sourceMappingURL="
 _BEFORE_URL: Final = ("//#", "//# ", "//@", "//@ ")
 # A number has at most 32 bits.
-MOST_SHIFT: Final = 30
+LAST_SHIFT: Final = 30
 _BUNDLER: Final = re.compile(r"[a-z-]+://(?:[^/]*/)?")
 _DIGITS: Final = {
     digit: value for value, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
@@ -140,7 +140,7 @@ def _numbers(part: str) -> list[int]:
         bits = _DIGITS[digit]
         value |= (bits & 31) << shift
         shift += 5
-        if shift > MOST_SHIFT + 5:
+        if shift > LAST_SHIFT + 5:
             raise ValueError(part[:20])
         if not bits & 32:
             numbers.append(-(value >> 1) if value & 1 else value >> 1)

@@ -10,9 +10,9 @@ from itertools import chain, count
 from msgspec import structs
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import (
     HARDWARE_COMPONENTS,
-    MOST_LOST,
     NO_COST,
     Benchmark,
     CounterTable,
@@ -160,7 +160,7 @@ def _lost(reads: Sequence[Read]) -> tuple[Lost, ...]:
     for read in reads:
         for one in read.run.lost:
             first.setdefault(one.benchmark, one)
-    return tuple(first.values())[:MOST_LOST]
+    return tuple(first.values())[: FILE_LIMITS.losses]
 
 
 def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:

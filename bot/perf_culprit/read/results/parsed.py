@@ -15,7 +15,6 @@ from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Loss
 from perf_culprit.model.run import (
     FULL_HASH,
-    LONGEST_MESSAGE,
     TIME,
     Benchmark,
     Direction,
@@ -139,7 +138,7 @@ def lost(
     total: int | None = None,
 ) -> Lost:
     """Note that a benchmark failed, with the tool's message, if it gives one."""
-    text = " ".join(writable(message).split())[:LONGEST_MESSAGE] if isinstance(message, str) else ""
+    text = " ".join(writable(message).split())[: FILE_LIMITS.loss_characters] if isinstance(message, str) else ""
     name = writable(benchmark)[: FILE_LIMITS.name_characters]
     return Lost(benchmark=name, kind=kind, message=text or None, count=count, total=total)
 

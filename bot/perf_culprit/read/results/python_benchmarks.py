@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.reason import Loss
-from perf_culprit.model.run import LONGEST_NAME, TIME, Benchmark, Direction, Environment, Lost, Metric, Summary
+from perf_culprit.model.run import TIME, Benchmark, Direction, Environment, Lost, Metric, Summary
 from perf_culprit.read.results.console import NUMBER, PRINTED_NS, VALUE_GROUP, Lines, Measured, line_reader, nanoseconds
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
@@ -300,7 +300,11 @@ def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Itera
 def _asv_version(cell: JsonValue | None) -> str | None:
     """Return the hash of the benchmark's source, which asv compares, or the version that its author states."""
     value = None if cell is None else cell.value
-    return value if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable() else None
+    return (
+        value
+        if isinstance(value, str) and 0 < len(value) <= FILE_LIMITS.component_characters and value.isprintable()
+        else None
+    )
 
 
 def _asv_summary(value: JsonValue, metric: Metric, low: Any, high: Any, count: Any) -> Summary:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from defusedxml import ElementTree
 
 from perf_culprit.model.file_limits import FILE_LIMITS
-from perf_culprit.model.run import LONGEST_NAME, PACKAGE_SEPARATOR, Environment, Run
+from perf_culprit.model.run import PACKAGE_SEPARATOR, Environment, Run
 from perf_culprit.read.results.parsed import components, epoch_time
 
 # Versions of the compilers and runtimes on the PATH, as the measured commands find them.
@@ -119,7 +119,7 @@ def packages(files: Mapping[str, bytes]) -> Environment:
         ecosystem, read = kind
         for package, version in _read(read, data):
             component = f"{ecosystem}{PACKAGE_SEPARATOR}{package}"
-            if package and version and component.isprintable() and len(component) <= LONGEST_NAME:
+            if package and version and component.isprintable() and len(component) <= FILE_LIMITS.component_characters:
                 versions[component].add(" ".join(version.split()))
     return Environment(components={name: ", ".join(sorted(texts)) for name, texts in sorted(versions.items())})
 

@@ -32,6 +32,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 
 from perf_culprit.config.database_url import DatabaseUrl
 from perf_culprit.errors import ConfigError, InfrastructureError
+from perf_culprit.model.text_limits import TEXT_LIMITS
 
 # The newest is last; earlier versions can be migrated.
 VERSIONS: Final = ("0001",)
@@ -73,7 +74,6 @@ MIGRATE_STEP: Final = "let a role that may create tables run: perf-culprit histo
 
 _T = TypeVar("_T")
 
-SHOWN_MESSAGE_LENGTH: Final = 600
 SQLITE_WAIT_SECONDS: Final = 30.0
 # Rows per statement: a run of 1,000 benchmarks is a quarter of a megabyte.
 _ROWS_PER_STATEMENT: Final = 50
@@ -159,7 +159,7 @@ class Database:
     def _translated(self, error: SQLAlchemyError) -> InfrastructureError:
         cause = error.orig if isinstance(error, DBAPIError) else error
         lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
-        text = " | ".join(lines)[:SHOWN_MESSAGE_LENGTH] or type(cause).__name__
+        text = " | ".join(lines)[: TEXT_LIMITS.output_characters] or type(cause).__name__
         if self._password:
             text = text.replace(self._password, "***")
         step = next((step for part, step in PERMANENT if part in text), None)
