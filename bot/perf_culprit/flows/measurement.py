@@ -89,7 +89,7 @@ class MeasurePlan:
     besides their commits.
     """
 
-    asked: Measure
+    options: Measure
     commands: Commands
     tool: str
     rounds: int
@@ -106,15 +106,15 @@ class MeasurePlan:
 
     @property
     def trace(self) -> TracePlan | None:
-        asked = self.asked
-        if asked.trace == "off":
+        options = self.options
+        if options.trace == "off":
             return None
         return TracePlan(
-            repetitions=asked.trace_repetitions,
-            budget_s=asked.trace_budget,
-            full=asked.trace_full,
-            include=asked.trace_include,
-            at=asked.at,
+            repetitions=options.trace_repetitions,
+            budget_s=options.trace_budget,
+            full=options.trace_full,
+            include=options.trace_include,
+            at=options.at,
         )
 
     @property
@@ -126,10 +126,10 @@ class MeasurePlan:
             "--tool": self.tool,
             "--metric": self.commands.count,
             "--also": self.commands.also,
-            **({"--variant": self.asked.variant} if self.asked.variant else {}),
+            **({"--variant": self.options.variant} if self.options.variant else {}),
             **({"--flagged": self.names} if self.names else {}),
-            **({"--harness": self.asked.harness} if self.asked.harness else {}),
-            **({"--part": self.asked.part, "--list": self.asked.list_command} if self.part else {}),
+            **({"--harness": self.options.harness} if self.options.harness else {}),
+            **({"--part": self.options.part, "--list": self.options.list_command} if self.part else {}),
         }
 
 
@@ -153,64 +153,66 @@ class Measurement:
     is_out_of_time: bool = False
 
 
-def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[str, str] | None = None) -> MeasurePlan:
-    asked, variants = _with_ends(asked)
-    commands, tool = shell_commands(config, asked)
-    commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
-    if asked.variant:
+def measure_plan(
+    options: Measure, *, config: Config, say: Say, environ: Mapping[str, str] | None = None
+) -> MeasurePlan:
+    options, variants = _with_ends(options)
+    commands, tool = shell_commands(config, options)
+    commands, tool = counting_commands(commands, metric=options.metric, tool=tool, say=say)
+    if options.variant:
         texts = {commit: label.partition("=")[2] for commit, label in variants.items()}
         commands = replace_commands(commands, variants=texts)
     usual = COUNT_ROUNDS if is_exact_quantity(commands.count) else DEFAULT_ROUNDS
     environ = environ or {}
-    rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
-    names = asked.only
-    if asked.flagged is not None and (minutes := asked.minutes or config.confirm.budget):
-        names = flagged(read_report(asked.flagged))
-        asked = asked.replaced(minutes=minutes)
-    part = _part(asked)
+    rounds = options.rounds or (MOST_ROUNDS if options.until_decided else usual)
+    names = options.only
+    if options.flagged is not None and (minutes := options.minutes or config.confirm.budget):
+        names = flagged(read_report(options.flagged))
+        options = options.replaced(minutes=minutes)
+    part = _part(options)
     if part is not None and part.indices != (1,):
         commands = replace_commands(commands, also=())  # the first part measures these for the whole
     plan = MeasurePlan(
-        asked=asked,
+        options=options,
         commands=commands,
         tool=tool,
         rounds=rounds,
-        analyses=planned_looks(rounds, proven=config.proven) if asked.until_decided else (rounds,),
+        analyses=planned_looks(rounds, proven=config.proven) if options.until_decided else (rounds,),
         names=names,
         part=part,
         variants=variants,
-        is_indexed=asked.trace == TRACE_AUTO and not names and part is None and is_default_push(environ),
+        is_indexed=options.trace == TRACE_AUTO and not names and part is None and is_default_push(environ),
     )
     # Two commits that a person names are measured, even if they are one.
-    is_asked = config.affected == "documents" and not (asked.affected or "GITHUB_EVENT_NAME" in environ)
-    if config.affected == "off" or is_asked or names or part is not None or asked.variant:
+    is_asked = config.affected == "documents" and not (options.affected or "GITHUB_EVENT_NAME" in environ)
+    if config.affected == "off" or is_asked or names or part is not None or options.variant:
         return plan
     return _of_changes(plan, config=config, say=say, environ=environ)
 
 
-def _with_ends(asked: Measure) -> tuple[Measure, Mapping[str, str]]:
+def _with_ends(options: Measure) -> tuple[Measure, Mapping[str, str]]:
     """Give the working tree and each variant a commit of its own; return what distinguishes the sides, by commit."""
-    repository = asked.repository
-    if not asked.variant:
-        if WORKING_TREE not in asked.commits:
-            return asked, {}
-        ends = tuple(_commit(repository, commit) for commit in asked.commits)
-        names = (UNCOMMITTED if commit == WORKING_TREE else COMMITTED for commit in asked.commits)
+    repository = options.repository
+    if not options.variant:
+        if WORKING_TREE not in options.commits:
+            return options, {}
+        ends = tuple(_commit(repository, commit) for commit in options.commits)
+        names = (UNCOMMITTED if commit == WORKING_TREE else COMMITTED for commit in options.commits)
         labels = dict(zip(ends, names, strict=True))
         # Without a change, the working tree is its own commit.
-        return asked.replaced(commits=ends), labels if len(labels) == len(ends) else {}
-    if len(asked.commits) > 1 or len(asked.variant) < 2:
+        return options.replaced(commits=ends), labels if len(labels) == len(ends) else {}
+    if len(options.commits) > 1 or len(options.variant) < 2:
         message = "--variant compares two or more variants of one commit"
         step = "give --variant at least twice, the baseline first, and at most one commit"
         raise UsageError(message, place="--variant", next_step=step)
-    (revision,) = asked.commits or ("HEAD",)
+    (revision,) = options.commits or ("HEAD",)
     commit = _commit(repository, revision)
     (tree,) = git.tree_names(repository, [commit])
     labels = {
         git.unnamed_commit(repository, str(tree), parent=commit, message=f"variant {number}: {one}"): one
-        for number, one in enumerate(asked.variant, start=1)
+        for number, one in enumerate(options.variant, start=1)
     }
-    return asked.replaced(commits=tuple(labels), run=asked.run or f'eval "${VARIANT_VARIABLE}"'), labels
+    return options.replaced(commits=tuple(labels), run=options.run or f'eval "${VARIANT_VARIABLE}"'), labels
 
 
 def _commit(repository: Path, revision: str) -> str:
@@ -223,15 +225,15 @@ _OF_CHANGES: Final = (None, "pull_request", "merge_group")
 
 def _of_changes(plan: MeasurePlan, *, config: Config, say: Say, environ: Mapping[str, str]) -> MeasurePlan:
     """Leave out what the difference between the two commits, or between a job's commit and its base, cannot reach."""
-    asked, commands = plan.asked, plan.commands
-    event, ends = environ.get("GITHUB_EVENT_NAME"), asked.commits
+    options, commands = plan.options, plan.commands
+    event, ends = environ.get("GITHUB_EVENT_NAME"), options.commits
     if len(ends) == 1 and event is not None:
-        ends = (event_ends(asked.repository, environ).baseline, *ends)
+        ends = (event_ends(options.repository, environ).baseline, *ends)
     if len(ends) != 2 or event not in _OF_CHANGES or any(map(is_built, (*commands.also, commands.count))):
         return plan
-    base, head = (git.resolve_commit(asked.repository, end) for end in ends)
+    base, head = (git.resolve_commit(options.repository, end) for end in ends)
     answer = reach(
-        asked.repository,
+        options.repository,
         base,
         head,
         run=commands.run,
@@ -240,8 +242,8 @@ def _of_changes(plan: MeasurePlan, *, config: Config, say: Say, environ: Mapping
         environment=commands.environment,
     )
     is_left = answer.unreached is not None and config.affected != "documents"
-    if is_left and (told := _reached_by_index(asked.repository, base, head, config=config)):
-        say(f"measured whole, since {told}")
+    if is_left and (whole_since := _reached_by_index(options.repository, base, head, config=config)):
+        say(f"measured whole, since {whole_since}")
         return plan
     if answer.why is None:
         say(f"not measured: {answer.why_not}")
@@ -259,13 +261,13 @@ def _reached_by_index(repository: Path, base: str, head: str, *, config: Config)
     return None if runs is None else "{} runs {}, which is in {}".format(*runs)
 
 
-def _part(asked: Measure) -> Part | None:
-    if (asked.part is None) != (asked.list_command is None) or (asked.part and asked.metric):
+def _part(options: Measure) -> Part | None:
+    if (options.part is None) != (options.list_command is None) or (options.part and options.metric):
         message = "--part and --list need each other, and --metric, which counts the whole command, has no parts"
         raise UsageError(message, place="--part", next_step="give both without --metric, or neither")
-    if asked.part is None:
+    if options.part is None:
         return None
-    index, count = map(int, asked.part.split("/"))
+    index, count = map(int, options.part.split("/"))
     return Part(indices=(index,), count=count)
 
 
@@ -274,7 +276,7 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measureme
 
     If an error or interrupt ends it after the first round, the rounds until then are judged.
     """
-    repository, output = plan.asked.repository, plan.asked.output
+    repository, output = plan.options.repository, plan.options.output
     if not plan.is_reached:
         return _unmeasured(_sides(plan, config), config)
     measurement = _Measurement(_sides(plan, config), plan, config, say)
@@ -287,8 +289,8 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measureme
             config=config,
             tool=plan.tool,
             log=output / _LOG_NAME,
-            keep_log=plan.asked.resume,
-            cache=plan.asked.cache,
+            keep_log=plan.options.resume,
+            cache=plan.options.cache,
         ) as workplace:
             measurement.take(workplace, output)
     except (BotError, KeyboardInterrupt) as error:
@@ -301,9 +303,9 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measureme
 
 def _say_uncommitted(plan: MeasurePlan, say: Say) -> None:
     """Warn of changes in the checkout whose commit is measured."""
-    repository = plan.asked.repository
+    repository = plan.options.repository
     head = git.find_commit(repository, "HEAD")
-    if plan.variants or head not in [git.find_commit(repository, revision) for revision in plan.asked.commits]:
+    if plan.variants or head not in [git.find_commit(repository, revision) for revision in plan.options.commits]:
         return
     if head is not None and (names := git.uncommitted_files(repository, head)):
         changes = list_names(names, most=3)
@@ -329,14 +331,14 @@ class Tried:
 
 
 @contextmanager
-def built_head(asked: Measure, *, config: Config, say: Say, log: Path) -> Iterator[Callable[[str, float], Tried]]:
+def built_head(options: Measure, *, config: Config, say: Say, log: Path) -> Iterator[Callable[[str, float], Tried]]:
     """Build HEAD as for a measurement. Yield what executes a command there once, in as many seconds at most.
 
     It raises an error if there is no result.
     """
-    commands, tool = shell_commands(config, asked)
-    commit = git.head_commit(asked.repository)
-    with this_machine(asked.repository, commands, config=config, tool=tool, log=log) as workplace:
+    commands, tool = shell_commands(config, options)
+    commit = git.head_commit(options.repository)
+    with this_machine(options.repository, commands, config=config, tool=tool, log=log) as workplace:
         say("building HEAD")
         begun = time.monotonic()
         workplace.prepare(commit)
@@ -352,12 +354,12 @@ def built_head(asked: Measure, *, config: Config, say: Say, log: Path) -> Iterat
         yield execute
 
 
-def try_once(asked: Measure, *, config: Config, say: Say) -> Tried:
+def try_once(options: Measure, *, config: Config, say: Say) -> Tried:
     """Execute HEAD once, built as for a measurement. Raise an error if it gives no result."""
-    commands, _ = shell_commands(config, asked)
+    commands, _ = shell_commands(config, options)
     # On failure the log stays, because the error names it.
     folder = Path(mkdtemp(prefix="perf-culprit-try-"))
-    with built_head(asked, config=config, say=say, log=folder / _LOG_NAME) as execute:
+    with built_head(options, config=config, say=say, log=folder / _LOG_NAME) as execute:
         tried = execute(commands.run, commands.run_timeout_seconds)
     rmtree(folder)
     return tried
@@ -372,11 +374,11 @@ class _Measurement:
         self._plan = plan
         self._config = config
         self._say = say
-        self._limit = math.inf if plan.asked.minutes is None else 60 * plan.asked.minutes
+        self._limit = math.inf if plan.options.minutes is None else 60 * plan.options.minutes
         self._began = self._written = time.monotonic()
         self._writing_seconds = 0.0
         # The rounds' own part of the time.
-        self._rounds_limit = self._limit * (1 - TRACE_SHARE * (plan.asked.trace == TRACE_AUTO))
+        self._rounds_limit = self._limit * (1 - TRACE_SHARE * (plan.options.trace == TRACE_AUTO))
         # A second measurement has as many rounds.
         self._pace = Pace(deadline=self._deadline)
         self._lines: Mapping[str, str] = {}
@@ -397,17 +399,17 @@ class _Measurement:
         return {side.name: side.commit for side in self._sides}
 
     def take(self, workplace: Workplace, output: Path) -> None:
-        if self._plan.asked.harness:
+        if self._plan.options.harness:
             self._take_harness(workplace)
         self._warm_up(workplace)
-        analyses = self._plan.analyses if self._plan.asked.until_decided else ()
+        analyses = self._plan.analyses if self._plan.options.until_decided else ()
         self._fill(workplace, self._sides, analyses, names=self._plan.names)
         runs = [replace(side.run, commit=side.checkout) for side in self._sides]
         runs = with_quantities(workplace, runs, rounds=max(self.rounds, 1), say=self._say)
         for side, run in zip(self._sides, runs, strict=True):
             side.run = replace(run, commit=side.commit)
         self.write()
-        if self._plan.asked.confirm:
+        if self._plan.options.confirm:
             self._confirm(workplace, output)
         if self._plan.trace is not None:
             self._trace(workplace, self._plan.trace, output)
@@ -417,7 +419,7 @@ class _Measurement:
     def _index(self, workplace: Workplace, plan: TracePlan) -> None:
         """Trace which methods each benchmark runs, if no stored run knows it or the newest that does is too old."""
         side = self._sides[-1]
-        index = stored_index(self._plan.asked.repository, side.commit, config=self._config)
+        index = stored_index(self._plan.options.repository, side.commit, config=self._config)
         left = self._left_seconds
         if index is None or index or left < FEWEST_TRACED * self._execution_seconds:
             return
@@ -443,7 +445,7 @@ class _Measurement:
 
     def _trace(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
         """Trace all commits; by `auto` only if something got or looks worse, and whatever happens is no error."""
-        if self._plan.asked.trace != TRACE_AUTO:
+        if self._plan.options.trace != TRACE_AUTO:
             self._traced(workplace, plan, output)
             return
         (output / DIAGNOSIS_FILE).unlink(missing_ok=True)
@@ -469,7 +471,7 @@ class _Measurement:
     @property
     def _deadline(self) -> float:
         """When the rounds end. A second measurement gets as much time."""
-        return self._began + self._rounds_limit / (1 + self._plan.asked.confirm)
+        return self._began + self._rounds_limit / (1 + self._plan.options.confirm)
 
     @property
     def _left_seconds(self) -> float:
@@ -482,10 +484,10 @@ class _Measurement:
 
     def _keep_for_trace(self, report: Report) -> None:
         """End the rounds early enough for a trace. A suspicion that a later round takes back keeps the minutes too."""
-        self._keeps_for_trace |= self._plan.asked.trace == TRACE_AUTO and bool(flagged(report))
-        kept = KEPT_FOR_TRACE * self._execution_seconds
-        if self._keeps_for_trace and kept <= self._limit / 2:
-            self._rounds_limit = min(self._rounds_limit, self._limit - kept)
+        self._keeps_for_trace |= self._plan.options.trace == TRACE_AUTO and bool(flagged(report))
+        seconds_for_trace = KEPT_FOR_TRACE * self._execution_seconds
+        if self._keeps_for_trace and seconds_for_trace <= self._limit / 2:
+            self._rounds_limit = min(self._rounds_limit, self._limit - seconds_for_trace)
             self._pace.deadline = self._deadline
 
     def _traced(self, workplace: Workplace, plan: TracePlan, output: Path) -> None:
@@ -504,30 +506,30 @@ class _Measurement:
         self._say(traced.line)
         self._traces = traced.files
         self._diagnoses = diagnose_traces(
-            self._plan.asked.repository, self._commits, traces=self._traces, by=traced.by, output=output
+            self._plan.options.repository, self._commits, traces=self._traces, by=traced.by, output=output
         )
-        if self._plan.asked.trace == TRACE_AUTO:
+        if self._plan.options.trace == TRACE_AUTO:
             self._add_impact()
 
     def _add_impact(self) -> None:
-        index = stored_index(self._plan.asked.repository, self._sides[0].commit, config=self._config)
-        measured = {benchmark.name for benchmark in self._sides[-1].run.benchmarks}
+        index = stored_index(self._plan.options.repository, self._sides[0].commit, config=self._config)
+        names = {benchmark.name for benchmark in self._sides[-1].run.benchmarks}
         for file in self._diagnoses if index else ():
             comparison = decode_tree_comparison(file.read_bytes(), place=str(file))
-            replace_file(file, encode_tree_comparison(with_impact(comparison, index or {}, benchmarks=measured)))
+            replace_file(file, encode_tree_comparison(with_impact(comparison, index or {}, benchmarks=names)))
 
     def _untraced(self, why: Reason, output: Path) -> None:
         self._say(f"not traced: {sentence(why)}")
         baseline, target = self._sides
         file = write_untraced(
-            self._plan.asked.repository, base=baseline.commit, head=target.commit, why=why, output=output
+            self._plan.options.repository, base=baseline.commit, head=target.commit, why=why, output=output
         )
         self._diagnoses = (file,)
 
     def _take_harness(self, workplace: Workplace) -> None:
         """Use the head's benchmarks for all sides. If one side does not run with them, each keeps its own."""
         *others, head = self._sides
-        repository, is_harness = self._plan.asked.repository, self._config.is_benchmark_file
+        repository, is_harness = self._plan.options.repository, self._config.is_benchmark_file
         for side in others:
             side.made, count = with_harness(repository, side.commit, head.commit, is_harness=is_harness)
             self._say(f"{side.name} {side.commit[:12]}: {count_of(count, 'file')} of benchmarks taken from the head")
@@ -556,14 +558,14 @@ class _Measurement:
             tree = surroundings(workplace.tree(side.checkout))
             side.run = replace(side.run, environment=side.run.environment.merged(tree))
         if self._plan.part is not None:
-            commits, command = [side.commit for side in self._sides], self._plan.asked.list_command or ""
+            commits, command = [side.commit for side in self._sides], self._plan.options.list_command or ""
             part, self._lines = divide(workplace, commits, part=self._plan.part, command=command)
             for side in self._sides:
                 side.run = replace(side.run, part=part)
-        for number in range(1, self._plan.asked.warmup + 1):
+        for number in range(1, self._plan.options.warmup + 1):
             begun = time.monotonic()
             for side in self._sides:
-                self._say(f"warm-up {number} of {self._plan.asked.warmup}: {side.name} {side.commit[:12]}")
+                self._say(f"warm-up {number} of {self._plan.options.warmup}: {side.name} {side.commit[:12]}")
                 variables = self._variables(side)
                 try:
                     side.spend(1, _seconds_of_one(workplace, side.checkout, is_counted=False, variables=variables))
@@ -589,7 +591,7 @@ class _Measurement:
         With `names`, measure only these benchmarks.
         """
         what = f"{count_of(len(names), 'benchmark')}, " if names else ""
-        at_most = "of at most" if analyses or self._plan.asked.minutes is not None else "of"
+        at_most = "of at most" if analyses or self._plan.options.minutes is not None else "of"
         for number in range(sides[0].rounds + 1, self._plan.rounds + 1):
             if not self._pace.allows_a_round:
                 return
@@ -605,17 +607,19 @@ class _Measurement:
                 return
 
     def _say_if_busy(self, sides: Sequence[MeasuredSide]) -> None:
-        told = [(execution.delay_seconds, execution.seconds) for side in sides for execution in side.run.executions]
-        waits = [wait / seconds for wait, seconds in told if wait is not None]
+        waits_and_seconds = [
+            (execution.delay_seconds, execution.seconds) for side in sides for execution in side.run.executions
+        ]
+        waits = [wait / seconds for wait, seconds in waits_and_seconds if wait is not None]
         if waits and (share := median(waits)) >= BUSY:
             self._say(
                 f"executions wait {share:.0%} of their time for a processor: other programs keep this machine busy, so "
                 "only large changes will be visible; stop them, or measure on another machine"
             )
 
-    def _asked(self, run: Run, names: Sequence[str]) -> Run:
-        kept = only(run, names)
-        if self._plan.asked.only and not kept.benchmarks:
+    def _select(self, run: Run, names: Sequence[str]) -> Run:
+        part = only(run, names)
+        if self._plan.options.only and not part.benchmarks:
             there = list_names([benchmark.name for benchmark in run.benchmarks], most=10)
             step = did_you_mean(
                 names[0], [benchmark.name for benchmark in run.benchmarks], otherwise=f"they have {there}"
@@ -623,7 +627,7 @@ class _Measurement:
             raise DataError(
                 f"the results have no benchmark {list_names(names, most=5)}", place="--only", next_step=step
             )
-        return kept
+        return part
 
     def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
         """Measure one round. If an execution fails, nothing is kept; if it is interrupted, what all sides have.
@@ -652,8 +656,8 @@ class _Measurement:
         if fault := next((side.failure for side in sides if side.is_lost), None):
             raise fault
         if interrupt is not None:
-            kept = sum(map(len, results.values()))
-            self._say(f"interrupted in round {number}: kept {kept} of its {EXECUTIONS * len(sides)} executions")
+            count = sum(map(len, results.values()))
+            self._say(f"interrupted in round {number}: kept {count} of its {EXECUTIONS * len(sides)} executions")
             raise interrupt
 
     def _attempt(
@@ -689,7 +693,7 @@ class _Measurement:
         more = {} if is_exact_quantity(workplace.commands.count) else {FILLER_VARIABLE: "x" * filler}
         if not names or workplace.commands.count is None:
             place, run = workplace.execute(side.checkout, variables=self._variables(side, names) | more)
-            return place, self._asked(run, names) if names else run
+            return place, self._select(run, names) if names else run
         each = [
             (name, workplace.execute(side.checkout, variables=self._variables(side, [name]) | more)) for name in names
         ]
@@ -701,7 +705,7 @@ class _Measurement:
 
     def _versioned(self, side: MeasuredSide, run: Run) -> Run:
         """Add the benchmarks' versions. If the head's benchmarks were given up, missing versions are the side's own."""
-        run = with_versions(run, self._plan.asked.repository, side.checkout)
+        run = with_versions(run, self._plan.options.repository, side.checkout)
         if not self._lost_harness:
             return run
         own = f"benchmarks of {side.commit[:12]}"
@@ -741,7 +745,7 @@ class _Measurement:
             )
             for side in self._sides
         ]
-        if self._plan.asked.resume:
+        if self._plan.options.resume:
             # Start afresh if there are no files, or those of another measurement.
             with suppress(UsageError, DataError):
                 resume_sides(self._again, facts)
@@ -753,7 +757,7 @@ class _Measurement:
         """Judge the whole rounds; None unless there are exactly two commits."""
         if len(self._sides) != 2:
             return None
-        return with_changed_files(self._compared(), self._plan.asked.repository, config=self._config)
+        return with_changed_files(self._compared(), self._plan.options.repository, config=self._config)
 
     def _compared(self) -> Report:
         """Judge the whole rounds of two commits, without a look at their files."""
@@ -805,19 +809,19 @@ def foreseen(plan: MeasurePlan, *, config: Config, say: Say) -> tuple[Cost, Fore
 
     Builds are included, once. The second value uses the last measurement in the same folder; None without one.
     """
-    asked, output = plan.asked, plan.asked.output
+    options, output = plan.options, plan.options.output
     sides = _sides(plan, config)
     rounds = max(plan.rounds - sides[0].rounds, 0)
-    per_side = EXECUTIONS * rounds * (1 + asked.confirm) + asked.warmup
+    per_side = EXECUTIONS * rounds * (1 + options.confirm) + options.warmup
     seconds = 0.0
     with this_machine(
-        asked.repository,
+        options.repository,
         plan.commands,
         config=config,
         tool=plan.tool,
         log=output / _LOG_NAME,
         keep_log=True,
-        cache=asked.cache,
+        cache=options.cache,
     ) as workplace:
         for side in sides:
             say(f"try {side.name} {side.commit[:12]}")
@@ -825,8 +829,8 @@ def foreseen(plan: MeasurePlan, *, config: Config, say: Say) -> tuple[Cost, Fore
             workplace.prepare(side.commit)
             seconds += time.monotonic() - begun
             seconds += per_side * _seconds_of_one(workplace, side.commit, is_counted=True)
-    if asked.minutes is not None:
-        seconds = min(seconds, 60 * asked.minutes)
+    if options.minutes is not None:
+        seconds = min(seconds, 60 * options.minutes)
     cost = Cost(per_side * len(sides), seconds)
     files = [side.file for side in sides if side.file.is_file()]
     if len(files) < max(len(sides), 2):
@@ -849,14 +853,14 @@ def _seconds_of_one(
 
 
 def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
-    asked, revisions = plan.asked, plan.asked.commits
-    if (asked.until_decided or asked.confirm) and len(revisions) != 2:
+    options, revisions = plan.options, plan.options.commits
+    if (options.until_decided or options.confirm) and len(revisions) != 2:
         raise UsageError(
             "--until-decided and --confirm compare exactly two commits",
             place="--commits",
             next_step="give the baseline first, then the target",
         )
-    commits = [git.resolve_commit(asked.repository, revision) for revision in revisions]
+    commits = [git.resolve_commit(options.repository, revision) for revision in revisions]
     targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
     names = ["baseline", *targets] if len(commits) > 1 else targets
     job = new_job("measure", plan.facts)
@@ -864,11 +868,11 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     run = Run(suite=config.suite, job=job, environment=environment, unreached=plan.unreached, seed=draw_seed())
     sides = tuple(
         MeasuredSide(
-            file=asked.output / f"{name}.json", commit=commit, run=_marked(run, VARIANT, plan.variants.get(commit))
+            file=options.output / f"{name}.json", commit=commit, run=_marked(run, VARIANT, plan.variants.get(commit))
         )
         for name, commit in zip(names, commits, strict=True)
     )
-    if asked.resume and plan.is_reached:
+    if options.resume and plan.is_reached:
         resume_sides(sides, plan.facts)
     for side in sides:
         # The verdict at the end of an unfinished measurement was an analysis as well.

@@ -137,14 +137,14 @@ def _words(suggestion: Suggestion) -> list[str]:
 def _same_kind(those: list[MeasuringStep]) -> list[MeasuringStep]:
     """A job's measurements by the surest tool, step by step, until the job checks out another commit."""
     steps = those[0].job.steps
-    alike = [step for step in those if step.source == those[0].source and step.is_sure == those[0].is_sure]
+    same_kind = [step for step in those if step.source == those[0].source and step.is_sure == those[0].is_sure]
     if those[0].source in _WHOLE_SUITES:
         return those[:1]
-    first = min(step.position for step in alike)
+    first = min(step.position for step in same_kind)
     changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
     until = next(iter(changes), len(steps))
     # A base and a head belong to one suite.
-    near = {(step.declared.folder, SIDES.sub("", step.command)): step for step in alike if step.position < until}
+    near = {(step.declared.folder, SIDES.sub("", step.command)): step for step in same_kind if step.position < until}
     return list(near.values())
 
 
@@ -155,16 +155,16 @@ def _elsewhere(one: MeasuringStep, others: list[MeasuringStep]) -> MeasuringStep
         return one
     file = one.job.place.partition(",")[0]
     same = [other for other in others if other.command and other.job.place.startswith(f"{file},") and other != one]
-    measured = max(same, key=lambda other: other.score, default=None)
-    return one if measured is None else replace(measured, source=one.source, tool=one.tool, output=_uploaded(measured))
+    nearest = max(same, key=lambda other: other.score, default=None)
+    return one if nearest is None else replace(nearest, source=one.source, tool=one.tool, output=_uploaded(nearest))
 
 
 def _result_file(step: MeasuringStep) -> str:
     """The file that the command writes by its options, else the file that the job uploads."""
-    told = re.search(
+    option = re.search(
         r"\s(?:-o|--out(?:put)?(?:-(?:json|file))?)[= ]['\"]?([\w./-]+\.(?:json|txt|csv|xml))", step.command
     )
-    return told[1] if told else _uploaded(step)
+    return option[1] if option else _uploaded(step)
 
 
 def _uploaded(one: MeasuringStep) -> str:

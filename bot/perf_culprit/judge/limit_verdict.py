@@ -112,7 +112,7 @@ def counter_findings(
     q_values = known_q_values(numbers(entry.excess.chance for entry in evidence))
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
     ranked = sorted(range(len(evidence)), key=lambda row: -evidence[row].violation)
-    drawn = {row for row in ranked[:MOST_CHARTS] if exceeds_threshold(evidence[row])}
+    rows_with_chart = {row for row in ranked[:MOST_CHARTS] if exceeds_threshold(evidence[row])}
     findings = []
     for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
         q_value = number(q_values[row])
@@ -133,7 +133,7 @@ def counter_findings(
             detectable_effect=decided.detectable_effect,
             series=pair.medians(index) if changed else (),
         )
-        findings.append(with_chart(finding, pair, index) if row in drawn else finding)
+        findings.append(with_chart(finding, pair, index) if row in rows_with_chart else finding)
     return findings
 
 
@@ -188,12 +188,12 @@ MOST_INTERVALS: Final = 160
 def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
     """Add the chart of the counter at `index` of the pair, with the limits or levels that its evidence names."""
     target, runs, is_scaled = _charted_sides(finding, pair, index)
-    drawn = Drawn(
+    chart_data = Drawn(
         baseline_samples=_some(runs),
         target_samples=_some([target]),
         time_series=_time_series(finding, pair.target.times_s, target, is_scaled=is_scaled),
     )
-    return structs.replace(finding, drawn=drawn)
+    return structs.replace(finding, drawn=chart_data)
 
 
 def _charted_sides(evidence: Evidence, pair: TablePair, index: int) -> tuple[Floats, Sequence[Floats], bool]:
