@@ -19,7 +19,7 @@ from perf_culprit.model.bisection import (
 from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Objection, SearchReason, because, remark
-from perf_culprit.model.run import MetricKey
+from perf_culprit.model.run import MetricKey, short_hash
 from perf_culprit.say.bisection_answer import bisection_text
 from perf_culprit.say.bisection_steps import progress_line, step_texts
 from tests.support.bisections import BAD, FIRST, RANGE, REPORT, SECOND
@@ -155,8 +155,10 @@ def test_the_answer_replaces_the_progress() -> None:
     assert "confirmed in rounds against its parent" in texts.body
     moved = replace(done, bisection=structs.replace(BISECTION, stopped=Objection.HEAD_MOVED, head="a" * 40))
     stopped = step_texts(moved, repository_url=URL)
-    assert stopped.title == f"Stopped: the head of the pull request has moved on from {'a' * 10}"
-    assert stopped.body.startswith(f"**Stopped:** the head of the pull request has moved on from `{'a' * 10}`.")
+    assert stopped.title == f"Stopped: the head of the pull request has moved on from {short_hash('a' * 40)}"
+    assert stopped.body.startswith(
+        f"**Stopped:** the head of the pull request has moved on from `{short_hash('a' * 40)}`."
+    )
     later = step_texts(done, repository_url=URL, meanwhile=Objection.PULL_REQUEST_CLOSED)
     assert later.title == texts.title
     assert later.body.startswith("Meanwhile the pull request was closed.")
