@@ -103,9 +103,8 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
     if role in WITH_CHECKOUT:
         observations += _checkout(job)
         # If GitHub did not answer, do not read the history: git would retry for minutes.
-        if role is not Role.REFERENCE and Symptom.NO_ANSWER not in {
-            observation.symptom for observation in observations
-        }:
+        symptoms = {observation.symptom for observation in observations}
+        if role is not Role.REFERENCE and Symptom.NO_ANSWER not in symptoms:
             observations += _history(job, environ)
     return tuple(observations)
 

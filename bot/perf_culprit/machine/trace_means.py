@@ -100,15 +100,15 @@ def trace_revisions(
     $PERF_CULPRIT_OUTPUT. A failure is in the answer: it changes no verdict, and costs no measurement.
     """
     means = means_of(command, tool)
-    recording = Recording(command=command, workplace=workplace, commits=commits, plan=plan, folder=folder, say=say)
+    task = Recording(command=command, workplace=workplace, commits=commits, plan=plan, folder=folder, say=say)
     try:
         if means is None:
             # A script or a Makefile: its processes show what it runs.
-            programs = programs_of(lambda: recording.run(next(iter(commits))))
+            programs = programs_of(lambda: task.run(next(iter(commits))))
             means = means_of(" ".join(programs), tool) or NATIVE_MEANS
         if means is NATIVE_MEANS and not _has_perf():
             means = COUNTED_MEANS
-        return Traced(by=means.title, files=means.record(recording))
+        return Traced(by=means.title, files=means.record(task))
     except BotError as error:
         return Traced(by="" if means is None else means.title, error=error)
 
@@ -122,17 +122,12 @@ def means_of(command: str, tool: str) -> Means | None:
     return next(by_tool, None) or next(by_words, None)
 
 
-def _by_tracer(recording: Recording) -> _TraceFiles:
-    with reached_python(recording.command) as (command, site):
+def _by_tracer(task: Recording) -> _TraceFiles:
+    with reached_python(task.command) as (command, site):
         traces = trace_commits(
-            recording.workplace,
-            recording.commits,
-            plan=recording.plan,
-            say=recording.say,
-            command=command,
-            variables=site,
+            task.workplace, task.commits, plan=task.plan, say=task.say, command=command, variables=site
         )
-    files = {name: (recording.folder / f"{name}-trace.json",) for name in traces}
+    files = {name: (task.folder / f"{name}-trace.json",) for name in traces}
     for name, one in traces.items():
         replace_file(files[name][0], encode_trace(one))
     return files
@@ -168,34 +163,32 @@ def _user_site(folder: Path) -> Mapping[str, str]:
 Profiler = Callable[[Recording, str, Path], Path]
 
 
-def in_turn(recording: Recording, profiler: Profiler) -> _TraceFiles:
+def in_turn(task: Recording, profiler: Profiler) -> _TraceFiles:
     """Profile all commits alternately, so that all see the same machine conditions."""
-    files: dict[str, list[Path]] = {name: [] for name in recording.commits}
+    files: dict[str, list[Path]] = {name: [] for name in task.commits}
     begun = time.monotonic()
     for number in range(TRACED_EXECUTIONS):
         spent = time.monotonic() - begun
-        if number >= FEWEST_EXECUTIONS and spent * (number + 1) / number > len(files) * recording.plan.budget_s:
+        if number >= FEWEST_EXECUTIONS and spent * (number + 1) / number > len(files) * task.plan.budget_s:
             break
-        for name in recording.commits:
+        for name in task.commits:
             with tempfile.TemporaryDirectory(prefix="culprit-profile-") as scratch:
-                made = profiler(recording, name, Path(scratch))
+                made = profiler(task, name, Path(scratch))
                 if not made.stat().st_size or not _samples(made):
                     raise DataError("the command ended before it was sampled", next_step="trace a longer one")
-                files[name].append(recording.folder / f"{name}-trace-{number + 1}{made.suffix}")
+                files[name].append(task.folder / f"{name}-trace-{number + 1}{made.suffix}")
                 shutil.copyfile(made, files[name][-1])
     return {name: tuple(some) for name, some in files.items()}
 
 
-def _own(recording: Recording, name: str, _scratch: Path) -> Path:
+def _own(task: Recording, name: str, _scratch: Path) -> Path:
     """Execute a command that writes a profile itself."""
-    return recording.run(name)
+    return task.run(name)
 
 
-def _go(recording: Recording, name: str, scratch: Path) -> Path:
+def _go(task: Recording, name: str, scratch: Path) -> Path:
     options = shlex.join([f"-cpuprofile={scratch}/cpu.pprof", f"-o={scratch}/package.test"])
-    _run_with(
-        recording, name, scratch, "go", f'[ "$1" != test ] || {{ shift; set -- test {options} "$@"; }}\nexec %s "$@"'
-    )
+    _run_with(task, name, scratch, "go", f'[ "$1" != test ] || {{ shift; set -- test {options} "$@"; }}\nexec %s "$@"')
     return _busiest(scratch.glob("*.pprof"), next_step="write `go test` with one package in the command")
 
 
@@ -203,19 +196,15 @@ def _go(recording: Recording, name: str, scratch: Path) -> Path:
 STARTERS: Final = "npm|npx|npm-cli.js|npx-cli.js|pnpm|pnpm.cjs|yarn|yarn.js|yarn.cjs|corepack|corepack.js"
 
 
-def _node(recording: Recording, name: str, scratch: Path) -> Path:
+def _node(task: Recording, name: str, scratch: Path) -> Path:
     options = f"--cpu-prof --cpu-prof-dir={shlex.quote(str(scratch))}"
     _run_with(
-        recording,
-        name,
-        scratch,
-        "node",
-        f'case "${{1##*/}}" in {STARTERS}) exec %s "$@" ;; esac\nexec %s {options} "$@"',
+        task, name, scratch, "node", f'case "${{1##*/}}" in {STARTERS}) exec %s "$@" ;; esac\nexec %s {options} "$@"'
     )
     return _busiest(scratch.glob("*.cpuprofile"), next_step="start Node as `node`, which the PATH finds")
 
 
-def _run_with(recording: Recording, name: str, scratch: Path, program: str, script: str) -> None:
+def _run_with(task: Recording, name: str, scratch: Path, program: str, script: str) -> None:
     """Execute the command with a script instead of a program, which npm and make find by the PATH as well."""
     path = os.environ.get("PATH", os.defpath)
     real = shutil.which(program, path=path)
@@ -225,39 +214,39 @@ def _run_with(recording: Recording, name: str, scratch: Path, program: str, scri
     shim.parent.mkdir()
     shim.write_text(f"#!/bin/sh\n{script.replace('%s', shlex.quote(real))}\n")
     shim.chmod(0o755)
-    recording.run(name, variables={"PATH": f"{shim.parent}:{path}"})
+    task.run(name, variables={"PATH": f"{shim.parent}:{path}"})
 
 
-def _java(recording: Recording, name: str, scratch: Path) -> Path:
+def _java(task: Recording, name: str, scratch: Path) -> Path:
     flag = f"-XX:StartFlightRecording=filename={scratch}/%p.jfr,settings=profile"
     options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {flag}".strip()
-    recording.run(name, variables={"JAVA_TOOL_OPTIONS": options})
+    task.run(name, variables={"JAVA_TOOL_OPTIONS": options})
     for file in scratch.glob("*.jfr"):
         _print([*JFR_PRINT, str(file)], file.with_suffix(".json"))
     return _busiest(scratch.glob("*.json"), next_step="run Java 17 or newer, and let it end by itself")
 
 
-def _native(recording: Recording, name: str, scratch: Path) -> Path:
+def _native(task: Recording, name: str, scratch: Path) -> Path:
     data = scratch / "perf.data"
     record = ["perf", "record", "-q", "-F", "199", "--call-graph", "dwarf,16384", "-o", str(data)]
-    recording.run(name, shlex.join([*record, "--", "sh", "-e", "-c", recording.command]))
+    task.run(name, shlex.join([*record, "--", "sh", "-e", "-c", task.command]))
     return _print(["perf", "script", "--no-inline", "-i", str(data)], scratch / "stacks.perf")
 
 
-def _by_counting(recording: Recording) -> _TraceFiles:
+def _by_counting(task: Recording) -> _TraceFiles:
     """Count instructions by function: exact, but so slow that the command has to be short."""
     begun = time.monotonic()
-    recording.run(next(iter(recording.commits)))
+    task.run(next(iter(task.commits)))
     wanted_s = CALLGRIND_TIMES * (time.monotonic() - begun)
-    if wanted_s > recording.plan.budget_s:
+    if wanted_s > task.plan.budget_s:
         raise DataError(
             f"perf does not work on this machine, and counting instructions would take about {wanted_s:.0f} s a commit",
             next_step="give a command that runs one short benchmark, or a profiler's command (--profile)",
         )
     files = {}
-    for name, commit in recording.commits.items():
-        made = _busiest(recording.workplace.count_functions(commit), next_step="let the program end by itself")
-        files[name] = (recording.folder / f"{name}-trace.callgrind",)
+    for name, commit in task.commits.items():
+        made = _busiest(task.workplace.count_functions(commit), next_step="let the program end by itself")
+        files[name] = (task.folder / f"{name}-trace.callgrind",)
         shutil.copyfile(made, files[name][0])
     return files
 
@@ -298,7 +287,7 @@ PYTHON_MEANS: Final = Means(
 )
 NATIVE_MEANS: Final = Means(
     title="perf",
-    record=lambda recording: in_turn(recording, _native),
+    record=lambda task: in_turn(task, _native),
     words="",
     tools=(
         "google_benchmark",
@@ -314,24 +303,24 @@ NATIVE_MEANS: Final = Means(
 COUNTED_MEANS: Final = Means(title="callgrind", record=_by_counting, words="")
 GO_MEANS: Final = Means(
     title="go test -cpuprofile",
-    record=lambda recording: in_turn(recording, _go),
+    record=lambda task: in_turn(task, _go),
     words="go test",
     tools=("go_text", "go_json"),
 )
 NODE_MEANS: Final = Means(
     title="node --cpu-prof",
-    record=lambda recording: in_turn(recording, _node),
+    record=lambda task: in_turn(task, _node),
     words="node|npm|npx|pnpm|yarn|vitest",
     tools=("mitata", "mitata_text", "tinybench", "vitest", "vitest_5_text"),
 )
 JAVA_MEANS: Final = Means(
     title="Java's Flight Recorder",
-    record=lambda recording: in_turn(recording, _java),
+    record=lambda task: in_turn(task, _java),
     words=r"java|mvn|mvnw|gradle|gradlew",
     tools=("jmh", "jmh_csv"),
 )
 PROFILED: Final = "profile"
 GIVEN_PROFILER: Final = Means(
-    title="the given profiler", record=lambda recording: in_turn(recording, _own), words="", tools=(PROFILED,)
+    title="the given profiler", record=lambda task: in_turn(task, _own), words="", tools=(PROFILED,)
 )
 MEANS: Final = (GIVEN_PROFILER, GO_MEANS, PYTHON_MEANS, NODE_MEANS, JAVA_MEANS, NATIVE_MEANS)

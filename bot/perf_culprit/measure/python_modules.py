@@ -204,7 +204,9 @@ def _read_module(data: bytes, path: str) -> _Module:
         raise ValueError(path)
     nodes = list(_nodes(ast.parse(data)))
     imported = [name for node in nodes for name in _imported_modules(node, path)]
-    calls = [(_identifier(node.func), _argument(node)) for node in nodes if isinstance(node, ast.Call)]
+    calls = [
+        (_identifier(one.func), _text(next(iter(one.args), None)) or "") for one in nodes if isinstance(one, ast.Call)
+    ]
     imported += [text.lstrip(".") for name, text in calls if name in _IMPORTING]
     unclear = _unclear(nodes) | {
         "subprocess" for name in imported if "subprocess" in name.split(".")[name == "subprocess" :]
@@ -425,10 +427,6 @@ def _constants(nodes: Sequence[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if id(node) not in documentation and (text := _text(node)) is not None:
             yield text
-
-
-def _argument(call: ast.Call) -> str:
-    return _text(call.args[0] if call.args else None) or ""
 
 
 def _imported_modules(node: ast.AST, path: str) -> Iterator[str]:

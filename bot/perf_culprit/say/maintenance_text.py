@@ -86,9 +86,8 @@ def _words(observation: Observation) -> str:
     if observation.symptom is Symptom.PERMISSION:
         return _permission_words(observation)
     form = f"event: {ROLES[observation.kind]}" if observation.symptom is Symptom.ROLE else WORDS[observation.symptom]
-    facts = {
-        name: plain(str(value), limit=TEXT_LIMITS.sentence_characters) for name, value in observation.facts.items()
-    }
+    limit = TEXT_LIMITS.sentence_characters
+    facts = {name: plain(str(value), limit=limit) for name, value in observation.facts.items()}
     return form.format(**facts)
 
 

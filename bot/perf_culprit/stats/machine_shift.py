@@ -172,9 +172,8 @@ def correlation_of_neighbours(x: Floats, is_target: Booleans) -> float:
     pairs = np.flatnonzero(is_target[1:] == is_target[:-1])
     power = np.maximum((own**2).mean(axis=1), 1e-12)
     bias = 1 / max(int(is_target.sum()), 1) / 2 + 1 / max(int((~is_target).sum()), 1) / 2
-    estimate = (
-        float(np.mean([(own[:, at] * own[:, at + 1] / power).mean() for at in pairs])) + bias if len(pairs) else 0.0
-    )
+    products = [(own[:, at] * own[:, at + 1] / power).mean() for at in pairs]
+    estimate = float(np.mean(products)) + bias if products else 0.0
     weight = len(pairs) * max(len(x) / 4, 1)  # benchmarks of one block are not independent
     return float(np.clip((PAIRS_WORTH * CORRELATION + weight * estimate) / (PAIRS_WORTH + weight), 0, 0.9))
 
