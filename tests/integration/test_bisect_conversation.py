@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.model.bisection_files import decode_stored
+from perf_culprit.model.run import short_hash
 from tests.support.conversation import MOST_DISPATCHES, STEP, Conversation, open_conversation
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.fake_github.state import BOT, REPOSITORY_ID, Comment
@@ -134,7 +135,7 @@ def test_a_push_ends_the_bisection(conversation: Conversation) -> None:
     assert conversation.measure()
     assert not conversation.measure()
     answer = conversation.answer(asked)
-    assert answer.startswith(f"**Stopped:** the head of the pull request has moved on from `{head[:10]}`.")
+    assert answer.startswith(f"**Stopped:** the head of the pull request has moved on from `{short_hash(head)}`.")
     (check,) = conversation.fake.state.check_runs.values()
     assert check.conclusion == "cancelled"
 

@@ -7,8 +7,8 @@ from perf_culprit.model.run import Benchmark, Summary
 MEAN = "mean"
 MEDIAN = "median"
 # No benchmark measures numbers outside this range.
-LARGEST_NUMBER = 1e60
-SMALLEST_NUMBER = 1 / LARGEST_NUMBER
+SMALLEST_NUMBER = 1e-60
+LARGEST_NUMBER = 1 / SMALLEST_NUMBER
 
 
 def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) -> str | None:
