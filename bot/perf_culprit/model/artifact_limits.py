@@ -4,12 +4,10 @@ An artifact is written by a job that runs foreign code, and a thread or a branch
 beyond a limit is refused or not read.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArtifactLimits:
+class ArtifactLimits(NamedTuple):
     """The limits; counts are named by what is counted."""
 
     # Answers of GitHub.

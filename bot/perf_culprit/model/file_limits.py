@@ -4,12 +4,10 @@ Anybody can write such a file: the author of a fork, a tool with a defect. A fil
 part of it is used, and a message or a remark says so. Counts are named by what is counted.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileLimits:
+class FileLimits(NamedTuple):
     """The limits; bytes are those in memory, so of packed files those of the content."""
 
     # Files.

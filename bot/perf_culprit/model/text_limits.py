@@ -3,12 +3,10 @@
 GitHub refuses or drops what is longer than it accepts. Our own limits keep a hostile name from filling a page.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextLimits:
+class TextLimits(NamedTuple):
     """The limits; counts are named by what is counted."""
 
     # What GitHub accepts.

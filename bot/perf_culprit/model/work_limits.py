@@ -4,12 +4,10 @@ A suite, a history or a request may be of any size, and its author may mean harm
 whole, or the work ends and says so.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkLimits:
+class WorkLimits(NamedTuple):
     """The limits; counts are named by what is counted."""
 
     # Samples and runs.

@@ -1,11 +1,9 @@
 """Limit what a trace keeps. The tracer runs in the measured program, without our other modules."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class TraceLimits:
+class TraceLimits(NamedTuple):
     """The limits; counts are named by what is counted."""
 
     nodes: int = 50_000
