@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit import git
-from perf_culprit.dispatch.commit_range import bisection_ends
+from perf_culprit.dispatch.bisection_ends import bisection_ends
 from perf_culprit.errors import UsageError
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 

@@ -225,7 +225,7 @@ def controller(job: ActionJob, host: Host, config: Config) -> "Iterator[Controll
 
 def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_branch: str | None) -> None:
     """Start the bisection. `head` is the pull request's head, read after the author's rights were checked."""
-    from perf_culprit.dispatch.commit_range import bisection_ends
+    from perf_culprit.dispatch.bisection_ends import bisection_ends
     from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 
     job, comment = thread.job, thread.comment

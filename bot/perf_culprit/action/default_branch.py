@@ -40,7 +40,7 @@ def notified(job: ActionJob, host: Host, config: Config) -> AbstractContextManag
 def tend(job: ActionJob, host: Host, config: Config) -> None:
     """Advance the automatic searches. A failure is only a warning: this job's own work is done by now."""
     from perf_culprit.dispatch.automatic import tend_searches
-    from perf_culprit.dispatch.commit_range import default_branch_commits
+    from perf_culprit.dispatch.bisection_ends import default_branch_commits
 
     if not config.bisect.automatic:
         return
@@ -108,7 +108,7 @@ def accepted_of(job: ActionJob, commit: str, *, suite: str) -> tuple[Acceptance,
 
 def accepted_since(job: ActionJob, base: str, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
     """Return the acceptances of the default branch's commits between these."""
-    from perf_culprit.dispatch.commit_range import default_branch_commits
+    from perf_culprit.dispatch.bisection_ends import default_branch_commits
     from perf_culprit.flows.compared_commits import commits_between
 
     if not (stored := _stored_acceptances(job, suite=suite)):
@@ -180,7 +180,7 @@ def _against_release_before(
 def sum_up_week(job: ActionJob, host: Host, suites: Iterable[str]) -> None:
     """Write the weekly digest of each suite, if this is the first run of a week and an issue for it is configured."""
     from perf_culprit.action.jobs.weekly_digest import write_digest
-    from perf_culprit.dispatch.commit_range import default_branch_commits
+    from perf_culprit.dispatch.bisection_ends import default_branch_commits
 
     config = job.inputs.config
     if config.issues.digest is None:

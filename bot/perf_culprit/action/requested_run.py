@@ -17,7 +17,7 @@ MOVED_ON: Final = "the pull request has moved on meanwhile, or is closed"
 
 def start_run(thread: Thread, command: RunCommand, *, head: str, base_branch: str) -> None:
     """Dispatch the run. `head` is the pull request's, read from GitHub after the author's rights were checked."""
-    from perf_culprit.dispatch.commit_range import bisection_ends
+    from perf_culprit.dispatch.bisection_ends import bisection_ends
 
     job, comment = thread.job, thread.comment
     main = default_branch(job)

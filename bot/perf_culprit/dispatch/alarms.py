@@ -1,10 +1,13 @@
-"""Regressions of the default branch that no search covers yet, grouped by cause, and drifts too slow for one run."""
+"""Regressions of the default branch that no search covers yet, grouped by cause, and drifts too slow for one run.
+
+Every event reads them again: stored runs mark what was judged a regression, stored bisections what was searched. No
+state depends on an event, so none can be lost.
+"""
 
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
 from statistics import median
 from typing import Final
 
@@ -12,21 +15,36 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from perf_culprit.arrays import Floats
+from perf_culprit.dispatch.alarms_of_one_search import refutes
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
-from perf_culprit.model.bisection import Outcome, OutcomeKind
+from perf_culprit.model.bisection import OutcomeKind
 from perf_culprit.model.dispatch import Alarm, AlarmedMetric, Bisection
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.run import Metric, MetricKey, Run
-from perf_culprit.search.odds import ODDS_20
-from perf_culprit.search.other_metrics import Block, StepPlace, excludes_step, place_of
 from perf_culprit.search.search_view import FAILURES_TO_STOP
 from perf_culprit.stats.steps import BESIDE, FIRST_JUDGED, NEWEST, first_changed, online_alarms
 from perf_culprit.stats.suite_prior import RESOLUTION
 
+AUTOMATIC: Final = "auto-"  # prefix of their ids
+# Noise may hide the first slow run, so the search begins one run earlier.
+MARGIN_RUNS: Final = 1
+GATE_MARGIN_RUNS: Final = 2
+# After a search of this level, a further step must have at least this many standard deviations, because any series has
+# a best split.
+CLEAR_ERRORS: Final = 4.0
+# A single slow run may be machine noise. So a second run at that level must confirm it, or a second measurement of the
+# first. Together they must be this many standard errors from the runs before.
+LEAST_WORSE: Final = 2
+# Metrics that may step with it. The search executes the suite anyway, so their numbers cost nothing, and they decide.
+POSSIBLE: Final = 1.5
+# A step that many runs show may follow one search without a culprit, but not two.
+ENOUGH_LOOKS: Final = FAILURES_TO_STOP
 # Runs where the level moves by less than this share of the minimum effect need no closer look.
 ROUGHLY: Final = 0.75
 # Numbers of runs whose means are judged.
 GROUPS: Final = (1, 2, 4)
+# A metric's numbers, with the positions of their runs.
+_Series = Sequence[tuple[int, Metric, float]]
 
 
 def gated_steps(
@@ -69,108 +87,6 @@ def _drifts(series: Floats, *, worse_sign: int, window: int, minimum_effect: flo
     return tuple(
         (alarm.change.index, alarm.index) for alarm in alarms if (alarm.change.relative_change or 0.0) * worse_sign > 0
     )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Steps:
-    """The culprits at which a metric steps. `is_open`: not measured well enough. `is_left`: it steps elsewhere."""
-
-    commits: frozenset[str] = frozenset()
-    is_open: bool = False
-    is_left: bool = False
-
-
-def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
-    """Find the steps of all metrics of the alarm except the followed one."""
-    alarm, outcome = bisection.alarm, bisection.search.outcome
-    if alarm is None or outcome is None:
-        return {}
-    culprits = [culprit.commit for culprit in outcome.culprits if not culprit.improvement]
-    signs = {entry.key: entry.metric.direction.worse_sign for entry in alarm.metrics}
-    numbers = {key: number for number, key in enumerate(alarm.followed)}
-    places_by_key: dict[MetricKey, Steps] = {}
-    for entry in alarm.metrics[1:]:
-        blocks = [] if entry.key not in numbers else _blocks(bisection, numbers[entry.key])
-        commit_range = bisection.search.commit_range
-        if outcome.kind is OutcomeKind.NOT_REPRODUCED:
-            # The lead's change was not seen again, so a change of this metric is a different one. With many metrics and
-            # commits, chance alone makes some look changed.
-            chances = len(alarm.metrics) * len(commit_range.commits)
-            step_place = place_of(
-                commit_range,
-                blocks,
-                commit_range.bad,
-                worse_sign=signs[entry.key],
-                convincing=ODDS_20 + log(chances),
-            )
-            places_by_key[entry.key] = Steps(is_open=True, is_left=step_place in (StepPlace.HERE, StepPlace.ELSEWHERE))
-            continue
-        places = {commit: place_of(commit_range, blocks, commit, worse_sign=signs[entry.key]) for commit in culprits}
-        here = frozenset(commit for commit, place in places.items() if place is StepPlace.HERE)
-        places_by_key[entry.key] = Steps(
-            commits=here,
-            is_open=not places or StepPlace.UNKNOWN in places.values(),
-            is_left=bool(places) and not here and StepPlace.ELSEWHERE in places.values(),
-        )
-    return places_by_key
-
-
-def is_real(outcome: Outcome) -> bool:
-    """Return whether the change was seen again. Its commit may still be unknown."""
-    named = any(not culprit.improvement for culprit in outcome.culprits)
-    has_suspects = (
-        outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
-    )
-    return named or bool(has_suspects) or bool(outcome.decay) or outcome.needed is not None
-
-
-def left_of(bisection: Bisection) -> frozenset[MetricKey]:
-    """Return the alarm's metrics that step elsewhere: they need a search of their own."""
-    return frozenset(key for key, steps in places_of(bisection).items() if steps.is_left)
-
-
-def refutes(bisection: Bisection, metric: AlarmedMetric) -> bool:
-    """Return whether the search's executions of its ends, which also measured this metric, show no such step."""
-    keys = () if bisection.alarm is None else bisection.alarm.followed
-    if not bisection.is_done or metric.key not in keys:
-        return False
-    return excludes_step(
-        bisection.search.commit_range,
-        _blocks(bisection, keys.index(metric.key)),
-        worse_sign=metric.metric.direction.worse_sign,
-        expected=metric.size,
-    )
-
-
-def _blocks(bisection: Bisection, number: int) -> list[Block]:
-    return [
-        {commit: value for commit, values in commits.items() if (value := values[number]) is not None}
-        for commits in bisection.followed.values()
-    ]
-
-
-# Regressions of the default branch that were not searched yet. Every event reads them again from the stored runs.
-#
-# No state depends on an event, so none can be lost: the stored runs mark what was judged a regression, and the stored
-# bisections show what was searched.
-
-AUTOMATIC: Final = "auto-"  # prefix of their ids
-# Noise may hide the first slow run, so the search begins one run earlier.
-MARGIN_RUNS: Final = 1
-GATE_MARGIN_RUNS: Final = 2
-# After a search of this level, a further step must have at least this many standard deviations, because any series has
-# a best split.
-CLEAR_ERRORS: Final = 4.0
-# A single slow run may be machine noise. So a second run at that level must confirm it, or a second measurement of the
-# first. Together they must be this many standard errors from the runs before.
-LEAST_WORSE: Final = 2
-# Metrics that may step with it. The search executes the suite anyway, so their numbers cost nothing, and they decide.
-POSSIBLE: Final = 1.5
-# A step that many runs show may follow one search without a culprit, but not two.
-ENOUGH_LOOKS: Final = FAILURES_TO_STOP
-
-# A metric's numbers, with the positions of their runs.
-_Series = Sequence[tuple[int, Metric, float]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.alarms import AUTOMATIC, Step, left_of, new_steps
+from perf_culprit.dispatch.alarms import AUTOMATIC, Step, new_steps
+from perf_culprit.dispatch.alarms_of_one_search import left_of
 from perf_culprit.dispatch.controller import Controller, advance_named
 from perf_culprit.dispatch.recovery import recoveries
 from perf_culprit.dispatch.start import DispatchPlan, start_bisection

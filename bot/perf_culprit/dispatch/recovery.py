@@ -8,7 +8,8 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from perf_culprit.dispatch.alarms import Step, is_real, left_of, series_by_metric, step_id
+from perf_culprit.dispatch.alarms import Step, series_by_metric, step_id
+from perf_culprit.dispatch.alarms_of_one_search import is_real, left_of
 from perf_culprit.model.bisection import OutcomeKind
 from perf_culprit.model.dispatch import Alarm, AlarmedMetric, Bisection, CheckAnswer
 from perf_culprit.model.run import Run

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from perf_culprit.dispatch.alarms import left_of
+from perf_culprit.dispatch.alarms_of_one_search import left_of
 from perf_culprit.dispatch.recovery import answer_of
 from perf_culprit.model.bisection import Outcome, OutcomeKind
 from perf_culprit.model.dispatch import Alarm, AlarmedMetric, CheckAnswer

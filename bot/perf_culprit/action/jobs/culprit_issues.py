@@ -10,7 +10,7 @@ from perf_culprit import git
 from perf_culprit.action.jobs.job_results import environment_changed
 from perf_culprit.action.jobs.notices import Notices, suspected_files
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.alarms import Steps, is_real, places_of
+from perf_culprit.dispatch.alarms_of_one_search import Steps, is_real, places_of
 from perf_culprit.dispatch.bisection_view import report_of
 from perf_culprit.dispatch.recovery import answer_of
 from perf_culprit.github.bot_texts import benchmark_key, cause_key, culprit_marker, issue_marker
