@@ -11,12 +11,12 @@ from typing import Final
 from perf_culprit.model.file_limits import FILE_LIMITS
 
 
-# From root to the workspace's owner, before anything is read or written.
-#
-# GitHub demands that a docker action starts as root. Staying root would leave files in the workspace that the runner
-# cannot delete, and git would refuse a workspace of another user.
 def become_owner(workspace: Path) -> None:
-    """Give up root for the workspace's owner. Do nothing if we are not root, or root owns the workspace."""
+    """Give up root for the workspace's owner. Do nothing if we are not root, or root owns the workspace.
+
+    GitHub demands that a docker action starts as root. Staying root would leave files in the workspace that the runner
+    cannot delete, and git would refuse a workspace of another user.
+    """
     if os.geteuid() != 0 or not workspace.is_dir():
         return
     owner = workspace.stat()
@@ -27,11 +27,6 @@ def become_owner(workspace: Path) -> None:
     os.setuid(owner.st_uid)
 
 
-# Remove token and webhook from the environment before anything else: children inherit it, and /proc shows it.
-#
-# The environment at a process's start stays readable in /proc/PID/environ. So this process restarts itself without the
-# secrets, which wait in a socket. Unlike a pipe or a file, nobody else can open that by /proc/PID/fd. All this happens
-# as root, whose processes nobody else can read.
 SECRET_INPUTS: Final = ("INPUT_GITHUB-TOKEN", "INPUT_NOTIFY-URL")
 HANDLE: Final = "PERF_CULPRIT_TOKEN_HANDLE"
 # The runner's own credentials (cache, artifacts, OpenID), which the bot does not need, and the usual names of others.
@@ -40,21 +35,22 @@ _UNUSED_TOKENS: Final = ("GITHUB_TOKEN", "GH_TOKEN")
 
 
 def own_secrets() -> dict[str, str]:
-    """Return the secret inputs; on Linux, the second start of this program returns them."""
+    """Return the secret inputs, and take them out of the environment: children inherit it, and /proc shows it.
+
+    The environment at a process's start stays readable in /proc/PID/environ. So on Linux this process restarts itself
+    without the secrets, which wait in a socket. Unlike a pipe or a file, nobody else can open that by /proc/PID/fd.
+    All this happens as root, whose processes nobody else can read. The second start returns the secrets.
+    """
     handle = os.environ.pop(HANDLE, "")
     # If somebody else set it, it is no socket of ours: then this is the first start.
     with contextlib.suppress(OSError, OverflowError, ValueError):
         if handle.isdecimal():
             with socket.socket(fileno=int(handle)) as waiting:
-                return _decode(waiting.recv(FILE_LIMITS.runner_file_bytes))
+                received: dict[str, str] = json.loads(waiting.recv(FILE_LIMITS.runner_file_bytes))
+                return received
     secrets = {name: os.environ[name] for name in SECRET_INPUTS if os.environ.get(name)}
     if secrets and sys.platform == "linux":
         _start_without(secrets)
-    return secrets
-
-
-def _decode(message: bytes) -> dict[str, str]:
-    secrets: dict[str, str] = json.loads(message)
     return secrets
 
 

@@ -133,7 +133,8 @@ def simulate(options: Simulate) -> int:
     from perf_culprit.model.simulation import encode_simulation
     from perf_culprit.say.simulation_text import simulation_html, simulation_text
 
-    if (options.run or options.counters) and not _is_plain(options):
+    is_plain = not (options.against or options.sweep or options.saturation or options.calibrate)
+    if (options.run or options.counters) and not is_plain:
         raise UsageError("--run and --counters are of one model", next_step="leave out the other mode, or these")
     with Status(sys.stderr, quiet=options.quiet) as status:
         if options.against:
@@ -145,10 +146,6 @@ def simulate(options: Simulate) -> int:
         write(options.html, simulation_html(report).encode())
     say(simulation_text(report), text_stream(options.json))
     return EXIT_FINE
-
-
-def _is_plain(options: Simulate) -> bool:
-    return not (options.against or options.sweep or options.saturation or options.calibrate)
 
 
 def _report(options: Simulate, status: Status) -> "SimulationReport":

@@ -192,10 +192,6 @@ def as_variant(text: str) -> str:
     return text
 
 
-def _quantity_names(text: str) -> list[str]:
-    return [as_quantity(part.strip()) for part in text.split(",")]
-
-
 def commit_hash(text: str) -> str:
     """Return the full hash of a commit, in lower case."""
     from perf_culprit.model.run import FULL_HASH
@@ -224,7 +220,7 @@ Also = Annotated[
     Option(
         "--also NAME,…",
         f"also measure these (default: also in the configuration): {QUANTITIES} (docs/measure.md)",
-        convert=_quantity_names,
+        convert=lambda text: [as_quantity(part.strip()) for part in text.split(",")],
     ),
 ]
 

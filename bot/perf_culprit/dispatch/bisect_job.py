@@ -60,7 +60,8 @@ def measure_job(options: MeasureBisectJob, *, config: Config, say: Say, stdin: B
     data = read_limited(options.request, ARTIFACT_LIMITS.request_bytes, next_step=step, stream=stream)
     request = decode_request(data, place=str(options.request))
     job = job_of(request, options.job, place=str(options.request))
-    pace = _pace(started, options.minutes, request.minutes)
+    minutes = [each for each in (options.minutes, request.minutes) if each is not None]
+    pace = Pace(deadline=started + 60 * min(minutes, default=math.inf))
     commands = request.commands
     _require_commits(options.repository, job)
     environment = {name: value[:200] for name, value in machine_environment().components.items()}
@@ -117,10 +118,6 @@ def measure_job(options: MeasureBisectJob, *, config: Config, say: Say, stdin: B
             if len(with_diagnosis) <= ARTIFACT_LIMITS.job_bytes:
                 replace_file(file, with_diagnosis)
     return BisectJobDone(file=file, rounds=len(results), requested_rounds=len(job.rounds))
-
-
-def _pace(started: float, *minutes: float | None) -> Pace:
-    return Pace(deadline=started + 60 * min((each for each in minutes if each is not None), default=math.inf))
 
 
 def _require_commits(repository: Path, job: BisectJob) -> None:

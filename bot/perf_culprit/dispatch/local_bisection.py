@@ -42,7 +42,6 @@ from perf_culprit.measure.worktree_executor import choose_metric, require_benchm
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import (
     BisectionReport,
-    ChangeFacts,
     CulpritDiagnosis,
     Engine,
     ExecutedCode,
@@ -331,7 +330,10 @@ def _begun(
     say: Say,
     stored: Sequence[Run] | None,
 ) -> tuple[MetricKey, Metric, SearchState, Mapping[str, tuple[ExecutedCode, ...]]]:
-    """Begin a search of the metric that both ends have. `stored`: runs whose executions count, if requested."""
+    """Begin a search of the metric that both ends have; with it, the executed code that each candidate changes.
+
+    `stored`: runs whose executions count, if requested.
+    """
     if plan.of_failures:
         search = Search.start(candidates.commit_range, settings=_settings_of(plan, config))
         return key_of(FAILURES), metric_of(FAILURES), search.state, {}
@@ -342,12 +344,9 @@ def _begun(
     commit_range, settings = candidates.commit_range, _settings_of(plan, config, metric)
     facts = prior_facts(plan.options.repository, commit_range, plan.prior, traced)
     search = Search.start(commit_range, settings=settings, prior=prior_from(commit_range, facts), stored=blocks)
-    return key, metric, search.state, _executed_code(facts or {})
-
-
-def _executed_code(facts: Mapping[str, ChangeFacts]) -> Mapping[str, tuple[ExecutedCode, ...]]:
-    """Return the executed code that each candidate changes, for the answer."""
-    return {commit: one.executed[: ARTIFACT_LIMITS.executed_names] for commit, one in facts.items() if one.executed}
+    most = ARTIFACT_LIMITS.executed_names
+    executed = {commit: one.executed[:most] for commit, one in (facts or {}).items() if one.executed}
+    return key, metric, search.state, executed
 
 
 def _require_same(

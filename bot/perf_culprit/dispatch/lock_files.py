@@ -126,10 +126,6 @@ def _with_items(text: str, other: str, package: str, item: re.Pattern[str]) -> s
     return text
 
 
-def _uv_manifests(text: str) -> tuple[str, ...]:
-    return tuple(f"{folder}/pyproject.toml" for folder in _OWN_TABLE.findall(text))
-
-
 NPM_FOLDER: Final = "node_modules/"
 REQUIRED: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 
@@ -186,10 +182,6 @@ def _npm_required(manifest: str, other: str, package: str) -> str:
     return json.dumps(own, indent=2, ensure_ascii=False) + "\n"
 
 
-def _npm_manifests(text: str) -> tuple[str, ...]:
-    return tuple(f"{folder or '.'}/package.json" for folder in _npm_folders(text) if not _npm_package(folder))
-
-
 _PIP: Final = LockFormat(
     written_by="pip",
     install="pip install -r requirements.txt",
@@ -203,7 +195,9 @@ _NPM: Final = LockFormat(
     versions=_npm_versions,
     needs=_npm_needs,
     moved=_npm_moved,
-    manifests=_npm_manifests,
+    manifests=lambda text: tuple(
+        f"{folder or '.'}/package.json" for folder in _npm_folders(text) if not _npm_package(folder)
+    ),
     required=_npm_required,
 )
 LOCK_FORMATS: Final[Mapping[str, LockFormat]] = {
@@ -213,7 +207,7 @@ LOCK_FORMATS: Final[Mapping[str, LockFormat]] = {
         versions=lambda text: _block_versions(_TABLE, text),
         needs=_uv_needs,
         moved=_uv_moved,
-        manifests=_uv_manifests,
+        manifests=lambda text: tuple(f"{folder}/pyproject.toml" for folder in _OWN_TABLE.findall(text)),
         required=lambda manifest, other, package: _with_items(manifest, other, package, _STRING_ITEM),
     ),
     "requirements*.txt": _PIP,

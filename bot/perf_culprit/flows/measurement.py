@@ -394,10 +394,6 @@ class _Measurement:
     def rounds(self) -> int:
         return min(side.rounds for side in self._sides)
 
-    @property
-    def _commits(self) -> dict[str, str]:
-        return {side.name: side.commit for side in self._sides}
-
     def take(self, workplace: Workplace, output: Path) -> None:
         if self._plan.options.harness:
             self._take_harness(workplace)
@@ -505,8 +501,9 @@ class _Measurement:
             raise traced.error
         self._say(traced.line)
         self._traces = traced.files
+        commits = {side.name: side.commit for side in self._sides}
         self._diagnoses = diagnose_traces(
-            self._plan.options.repository, self._commits, traces=self._traces, by=traced.by, output=output
+            self._plan.options.repository, commits, traces=self._traces, by=traced.by, output=output
         )
         if self._plan.options.trace == TRACE_AUTO:
             self._add_impact()

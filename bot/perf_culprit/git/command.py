@@ -260,7 +260,7 @@ def _environment(
     safe = ("safe.directory", str(repository.resolve()))
     pairs = [safe, *QUIET_CONFIG, *config, *(remote.config(handle) if remote else ())]
     if remote and remote.takes_token:
-        pairs = [*_named_settings(), *pairs]
+        pairs = [*_read_settings(tuple(os.environ.get(name) for name in SETTINGS_NAMED_BY)), *pairs]
         environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     for index, (key, value) in enumerate(pairs, start=count):
         environment[f"GIT_CONFIG_KEY_{index}"] = key
@@ -284,10 +284,6 @@ def _proxy(url: str) -> str:
     if any(name and (name == "*" or f".{place.hostname}".endswith(f".{name}")) for name in direct):
         return ""
     return variable(f"{place.scheme}_proxy") or variable("all_proxy")
-
-
-def _named_settings() -> tuple[tuple[str, str], ...]:
-    return _read_settings(tuple(os.environ.get(name) for name in SETTINGS_NAMED_BY))
 
 
 @cache

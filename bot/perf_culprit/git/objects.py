@@ -198,7 +198,10 @@ def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None 
     if not blobs:
         return ()
     if remote is not None and (missing := set(blobs) - _fetched[repository]):
-        _fetch_objects(repository, remote, sorted(missing))
+        # Without this algorithm git lists the commits here, and the remote assumes that their files are here, too.
+        config = [("fetch.negotiationAlgorithm", "noop")]
+        options = (*FETCH_OPTIONS, "--filter=blob:none", "--stdin", REMOTE_NAME)
+        run_git(repository, "fetch", *options, lines=sorted(missing), config=config, remote=remote)
         _fetched[repository] |= missing
     output = run_git(repository, "cat-file", "--batch=%(objecttype) %(objectsize)", lines=blobs, remote=remote)
     contents, position = [], 0
@@ -210,13 +213,6 @@ def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None 
         contents.append(output[end + 1 : end + 1 + int(size)])
         position = end + 1 + int(size) + 1
     return tuple(contents)
-
-
-def _fetch_objects(repository: Path, remote: Remote, objects: Sequence[str]) -> None:
-    # Without this algorithm git lists the commits here, and the remote assumes that their files are here, too.
-    config = [("fetch.negotiationAlgorithm", "noop")]
-    options = (*FETCH_OPTIONS, "--filter=blob:none")
-    run_git(repository, "fetch", *options, "--stdin", REMOTE_NAME, lines=objects, config=config, remote=remote)
 
 
 def blob_name(content: bytes) -> str:

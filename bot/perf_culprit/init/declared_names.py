@@ -1,7 +1,7 @@
 """The benchmarks that a repository's sources declare by name: what a guess must give to stand for the whole suite."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final
 
 from perf_culprit.init.repository import Repository
@@ -33,13 +33,8 @@ _DECLARED_SHARE: Final = 0.9
 
 def lost_names(repository: Repository, commands: Collection[str], results: Collection[str]) -> list[str]:
     """Return the declared benchmarks without a result if too many are; `commands` choose the languages, else all."""
-    text = "\n".join(commands)
-    rows = [row for row in _DECLARED if row[0].search(text)] or _DECLARED
-    declared = {each for _, file, name in rows for each in _declared_names(repository, file, name)}
+    rows = [row for row in _DECLARED if row[0].search("\n".join(commands))] or _DECLARED
+    texts = ((name, repository.read(path)) for _, file, name in rows for path in repository.matching(file))
+    declared = {next(filter(None, match.groups())) for name, text in texts for match in name.finditer(text)}
     lost = sorted(name for name in declared if not any(name in result for result in results))
     return lost if len(lost) > (1 - _DECLARED_SHARE) * len(declared) else []
-
-
-def _declared_names(repository: Repository, file: re.Pattern[str], name: re.Pattern[str]) -> Iterator[str]:
-    for path in repository.matching(file):
-        yield from (next(filter(None, match.groups())) for match in name.finditer(repository.read(path)))

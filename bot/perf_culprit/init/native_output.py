@@ -297,10 +297,6 @@ def _julia(command: BenchmarkCommand, repository: Repository) -> BenchmarkComman
     )
 
 
-def _prints(command: BenchmarkCommand, _: Repository) -> BenchmarkCommand:
-    return copied(command)
-
-
 # The first pattern that the command matches decides. In the examples, OUT stands for "$PERF_CULPRIT_OUTPUT".
 RULES: Final[tuple[tuple[str, Callable[[BenchmarkCommand, Repository], BenchmarkCommand]], ...]] = (
     # asv run -> asv run "$PERF_CULPRIT_COMMIT^!", then cp -r results OUT
@@ -310,7 +306,7 @@ RULES: Final[tuple[tuple[str, Callable[[BenchmarkCommand, Repository], Benchmark
     # hyperfine sort -> hyperfine --export-json OUT sort
     (r"\bhyperfine\b", _hyperfine),
     # go test -bench . | tee out.txt -> go test -bench .
-    (r"\bgo\s+test\b", _prints),
+    (r"\bgo\s+test\b", lambda command, _: copied(command)),
     # phpbench run -> phpbench run --dump-file=OUT
     (r"\bphpbench\b", _to_file("dump-file", "phpbench", "--dump-file=")),
     # pytest bench -> pytest bench --benchmark-json=OUT
@@ -362,7 +358,9 @@ def _by_body(command: BenchmarkCommand, text: str, repository: Repository) -> Be
     if "--benchmark-json" in text and "posargs" in text:
         return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT_FILE}", output="")
     if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
-        return _codspeed_inside(command, uses_cargo="cargo" in text)
+        cargo = "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`"
+        notes = (CODSPEED_NOTE, *([cargo] if "cargo" in text else []))
+        return _gather(replace(command, notes=notes), "*/.codspeed/*.json")
     if re.search(r"gradlew?\b.*[Bb]enchmark", text) and repository.says(
         r"\.gradle(\.kts)?$|\.toml$", r"kotlinx.benchmark"
     ):
@@ -390,12 +388,6 @@ READ: Final = re.compile(
 )
 # The libraries of a program can be seen in its source.
 SOURCE: Final = (r"bench[^/]*(/.*)?\.(c|cc|cpp|cxx|h|hpp)$", r"benchmark/benchmark\.h|catch_?(2|test)|nanobench|celero")
-
-
-def _codspeed_inside(command: BenchmarkCommand, *, uses_cargo: bool) -> BenchmarkCommand:
-    cargo = "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`"
-    notes = (CODSPEED_NOTE, *([cargo] if uses_cargo else []))
-    return _gather(replace(command, notes=notes), "*/.codspeed/*.json")
 
 
 TASK_RUNNERS: Final = r"\b(nox|tox|pixi|hatch|pdm|poe|rye|invoke|inv|just|make)\b"

@@ -399,7 +399,8 @@ class _Output:
             if self._selector.get_map():
                 self._read(min(POLL_SECONDS, self._meter.pause) if has_meter() else POLL_SECONDS)
             else:
-                self._wait(min(POLL_SECONDS, deadline - time.monotonic()))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(max(min(POLL_SECONDS, deadline - time.monotonic()), 0))
         return None
 
     def _has_ended(self) -> bool:
@@ -419,10 +420,6 @@ class _Output:
         while time.monotonic() < deadline and self._selector.get_map() and self._read(0):
             pass
         self._selector.close()
-
-    def _wait(self, seconds: float) -> None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(max(seconds, 0))
 
     def _read(self, timeout_seconds: float) -> bool:
         ready = self._selector.select(timeout_seconds)

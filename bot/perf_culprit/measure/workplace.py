@@ -354,7 +354,6 @@ def open_workplace(
     read: _RunReader,
     log: Log,
     cache: Path | None = None,
-    environ: Mapping[str, str] | None = None,
     is_by_clock: Callable[[Path], bool] = lambda _: False,
 ) -> Iterator[Workplace]:
     """Open a workplace. On exit its folder and worktrees are always removed; so are those of killed workplaces."""
@@ -363,7 +362,7 @@ def open_workplace(
     try:
         with (folder / LOCK_NAME).open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            runner = Runner(commands, log=log, environ=dict(os.environ if environ is None else environ))
+            runner = Runner(commands, log=log, environ=dict(os.environ))
             trees = Trees(
                 repository,
                 folder,

@@ -55,13 +55,11 @@ def find_ancestry(
     """
     if repository is not None and not git.is_shallow(repository):
         head_commit = git.resolve_commit(repository, head)
-        base_commit = None if base is None else _resolve_base(repository, base)
+        base_commit = None
+        if base is not None:
+            base_commit = git.find_commit(repository, base) or git.resolve_commit(repository, f"origin/{base}")
         return _ancestry(repository, head=head_commit, base=base_commit)
     return _fetched_ancestry(repository, head=head, base=base, remote=remote, enough=enough)
-
-
-def _resolve_base(repository: Path, base: str) -> str:
-    return git.find_commit(repository, base) or git.resolve_commit(repository, f"origin/{base}")
 
 
 def _ancestry(repository: Path, *, head: str, base: str | None) -> Ancestry:
