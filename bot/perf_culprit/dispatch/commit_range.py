@@ -13,7 +13,7 @@ from perf_culprit.explain.changed_code import changes_build, executed_changes, i
 from perf_culprit.model.bisection import ChangeFacts, CommitFacts, CommitRange, ExecutedCode
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import EnvironmentChange
-from perf_culprit.read.results.surroundings import ecosystem_of, packages
+from perf_culprit.read.results.locked_packages import ecosystem_of, packages
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
 from perf_culprit.search.prior import prior_by_commit
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from perf_culprit.read.results.surroundings import normal_name
+from perf_culprit.read.results.locked_packages import normal_name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

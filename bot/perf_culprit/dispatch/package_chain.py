@@ -15,7 +15,7 @@ from perf_culprit.dispatch.lock_files import LOCK_FORMATS, LockFormat
 from perf_culprit.errors import list_names
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.text_limits import TEXT_LIMITS
-from perf_culprit.read.results.surroundings import ecosystem_of
+from perf_culprit.read.results.locked_packages import ecosystem_of
 
 GONE: Final = "none"
 # Lock files that nothing here reads, so that the answer can say why their packages are not searched.

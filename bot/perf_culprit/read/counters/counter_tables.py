@@ -94,9 +94,6 @@ class Clock:
         return time.timestamp()
 
 
-# Tables: limits, order of time, missing values.
-
-
 Built: TypeAlias = tuple[CounterTable, tuple[str, ...]]
 
 

@@ -14,9 +14,7 @@ from perf_culprit.files import read_limited
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.unit_sizes import MILLISECONDS
 
-# The built-in line patterns (docs/diagnosis.md shows a line of each).
-
-# None: each line is a JSON object.
+# docs/diagnosis.md shows a line of each. None: each line is a JSON object.
 # The repeats are possessive, so a line that does not fit, even a malicious one, fails at once.
 PRESETS: Final[dict[str, bytes | None]] = {
     "labelled": (

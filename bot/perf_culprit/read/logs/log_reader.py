@@ -26,8 +26,6 @@ from perf_culprit.read.logs.log_pattern import LinePattern
 from perf_culprit.read.logs.log_rows import presets_that_read
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
-# Workers on other machines: a Dask cluster serves as the executor of `read_log`.
-
 CONNECT_LIMIT_S: Final = 15.0
 SCHEMES: Final = ("tcp://", "tls://")
 # If a worker is lost, only its blocks are analysed again, not the whole log.

@@ -15,16 +15,15 @@ from perf_culprit.arrays import Floats, Integers
 from perf_culprit.model.call_tree import CallNode
 from perf_culprit.model.file_limits import FILE_LIMITS
 
-# The structure of one service call: labels show which execution called which.
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
-    """`order`: the executions, parents before children. `parents[i]`: the caller of execution i, or -1.
+    """The structure of one service call.
 
-    `is_outer[i]`: whether no execution above i runs the same method. `tops`: the executions without a caller, in the
-    order of their labels. `has_root`: all of them are labelled as roots (without a dot), so no line above them is
-    missing. `digest`: equal for equal labels and methods, whatever the order of lines.
+    `order`: the executions, parents before children. `parents[i]`: the caller of execution i, or -1. `is_outer[i]`:
+    whether no execution above i runs the same method. `tops`: the executions without a caller, in the order of their
+    labels. `has_root`: all of them are labelled as roots (without a dot), so no line above them is missing. `digest`:
+    equal for equal labels and methods, whatever the order of lines.
     """
 
     order: tuple[int, ...]
@@ -74,9 +73,6 @@ def _shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
 _remembered: Final = lru_cache(FILE_LIMITS.remembered_shapes)(_shape_of)
 
 
-# The test of two revisions needs to know how the calls of a service vary, so a merged tree also keeps squares.
-
-
 class Sums(NamedTuple):
     """Sums over the calls that ran a path or a method: their number, times with and without callees, and squares."""
 
@@ -93,9 +89,9 @@ def _no_sums() -> Floats:
 
 @dataclass(kw_only=True, slots=True)
 class Squares:
-    """Sums by node, and by method over all its paths; `rows`: each method's row. Rows beyond the last node are unused.
+    """Sums by node, and by method over all its paths, from which a test of two revisions derives how calls vary.
 
-    A call adds the total of a path's executions in it.
+    `rows`: each method's row. Rows beyond the last node are unused. A call adds the total of a path's executions in it.
     """
 
     nodes: Floats = field(default_factory=_no_sums)
@@ -162,8 +158,6 @@ def _sum_rows(rows: Sequence[int], times_ms: Floats, own_ms: Floats) -> tuple[In
     return which[firsts], np.column_stack([ran, *sums])
 
 
-# A merged tree has a node per path of methods, in flat lists, so that its depth is not limited.
-
 _TOP: Final = -1
 # The name of a node that stands for the rare paths below its caller.
 RARE: Final = b"(rare paths)"
@@ -171,8 +165,9 @@ RARE: Final = b"(rare paths)"
 
 @dataclass(kw_only=True, slots=True)
 class MergedTree:
-    """Node i has its caller's index (smaller than i, or -1), method, executions, and their summed and longest time.
+    """A node per path of methods, in flat lists, so that its depth is not limited.
 
+    Node i has its caller's index (smaller than i, or -1), method, executions, and their summed and longest time.
     `squares` is None unless two revisions are compared. `rare`: each method's calls, own and longest time on pruned
     paths. `pruned`: the number of these paths.
     """

@@ -20,8 +20,6 @@ from perf_culprit.read.logs.log_rows import Rows
 from perf_culprit.read.logs.merged_tree import MergedTree, Shape, Squares, shape_of
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
-# The number of different call trees of a service is counted in constant memory.
-
 # Above this number the count is an estimate with a standard error of 1 / sqrt(4,096 - 2) = 1.6%.
 KEPT: Final = 4_096
 _DIGESTS: Final = 2**64
@@ -39,8 +37,6 @@ def count(digests: frozenset[bytes]) -> int:
         return len(digests)
     return round((KEPT - 1) / (int.from_bytes(max(digests), "big") / _DIGESTS))
 
-
-# Response times of one service's calls: moments, slowest calls, windows. Mergeable in any grouping.
 
 # A time in digits counts seconds since 1970 up to the year 5138, and milliseconds above.
 _FIRST_MILLISECONDS: Final = 1e11
@@ -198,8 +194,6 @@ def _coarsen(windows: dict[int, _Total], doublings: int) -> tuple[int, dict[int,
         windows = wider
     return doublings, windows
 
-
-# Complete service calls become trees, response times and counts of unusable lines.
 
 # The number of lines of alike calls from which arrays are faster than one call at a time.
 WORTH_ARRAYS: Final = 16

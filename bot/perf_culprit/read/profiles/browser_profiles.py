@@ -12,8 +12,6 @@ from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import SAMPLES, Frame, ProfileTree, frame, group_name
 from perf_culprit.read.profiles.source_maps import Bundle, bundle_of
 
-# V8's CPU profiles (`node --cpu-prof`, Chromium's performance panel): a tree of functions with sampler hits.
-
 # The process waits here, so no code can become slower.
 _CPUPROFILE_IDLE: Final = "(idle)"
 _ROOT: Final = "(root)"
@@ -38,6 +36,7 @@ class _CpuprofileDocument(msgspec.Struct):
 
 
 def _read_cpuprofile(file: ProfileFile) -> tuple[Profile, ...]:
+    """Read V8's CPU profile (`node --cpu-prof`, Chromium's performance panel): a tree of functions with hits."""
     step = "check that the process ended by itself"
     raws = decode(file, _CpuprofileDocument, what="CPU profile", next_step=step).nodes
     nodes: dict[int, _CpuprofileNode] = {}
@@ -89,11 +88,6 @@ CPUPROFILE = ProfileReader(
 )
 
 
-# Profiles of the Firefox Profiler (Firefox, samply): tables of frames and functions, and sampled stacks.
-#
-# The format is processed profiles: docs-developer/processed-profile-format.md of firefox-devtools/profiler.
-# Newer versions keep the strings and tables that threads share in `shared`.
-
 # samply resolves names when it shows a profile, not when it writes it.
 SYMBOLS: Final = (
     "open it with `samply load`, and save it there with the symbols (upload, download); or record with perf record -g, "
@@ -137,6 +131,11 @@ class _FirefoxThread(_Tables, frozen=True, rename="camel"):
 
 
 class _FirefoxDocument(msgspec.Struct):
+    """A processed profile: docs-developer/processed-profile-format.md of firefox-devtools/profiler.
+
+    Newer versions keep the strings and tables that threads share in `shared`.
+    """
+
     threads: list[msgspec.Raw]
     shared: _Tables = _Tables()
 

@@ -17,8 +17,6 @@ from perf_culprit.read.profiles.call_graph import CallGraph, unfold
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import Frame, bounded, frame
 
-# Callgrind's output (Valgrind, Xdebug, and converters): a call graph with costs.
-
 # Event -> unit, and the value of one event in it.
 CALLGRIND_UNITS: Final = {
     "Ir": ("instructions", 1.0),
@@ -215,12 +213,6 @@ CALLGRIND = ProfileReader(
 )
 
 
-# A decoder of the few marshalled types that a cProfile file consists of.
-#
-# Python's own `marshal` is not safe for untrusted bytes: it can crash the interpreter and exhaust the memory. This
-# decoder reads numbers, text, tuples and dictionaries, and rejects everything else. Its memory is proportional to the
-# file's size.
-
 _REFERABLE: Final = 0x80
 _SHORT_TEXT: Final = frozenset(b"zZ")
 _LONG_TEXT: Final = frozenset(b"aAut")
@@ -239,6 +231,13 @@ def _unmarshalled(data: bytes) -> Any:
 
 
 class _Unmarshaller:
+    """A decoder of the few marshalled types that a cProfile file consists of.
+
+    Python's own `marshal` is not safe for untrusted bytes: it can crash the interpreter and exhaust the memory. This
+    decoder reads numbers, text, tuples and dictionaries, and rejects everything else. Its memory is proportional to the
+    file's size.
+    """
+
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
@@ -318,8 +317,6 @@ class _Unmarshaller:
         self._at += 1
         return result
 
-
-# cProfile's statistics (`python -m cProfile -o FILE`): a call graph with times, marshalled.
 
 CPROFILE_MAX_SECONDS: Final = 1e12
 _DICTIONARY: Final = (0x7B, 0xFB)

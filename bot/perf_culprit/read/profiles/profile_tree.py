@@ -13,8 +13,6 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, ProfileNode, RecordFault
 from perf_culprit.model.file_limits import FILE_LIMITS
 
-# Foreign names become methods that are bounded, writable, and the same in every repetition.
-
 # Files of these names are distinguished by their folders.
 _NAMELESS_FILES: Final = frozenset({"__init__.py", "__main__.py", "index.js", "index.ts", "mod.rs", "main.py"})
 # py-spy writes one thread as `Thread 481 "MainThread"` in one run and as `Thread 684 ""` in the next.
@@ -23,7 +21,7 @@ _NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]++|[0-9]++|\s*+\"[^\"]*+\"")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A function. `method` identifies it, and includes the file's name if it is known."""
+    """A function. Its bounded `method` identifies it in every repetition, and includes the file's name if known."""
 
     method: str
     file: str | None = None
@@ -69,8 +67,6 @@ def _short(file: str) -> str:
     return "/".join(parts[-count:])
 
 
-# The weights of sampled stacks are counts of samples, multiples of a period, or something else.
-
 # The units of a profile whose stacks are counted, and of one whose stacks have other weights.
 SAMPLES: Final = "samples"
 WEIGHT: Final = "weight"
@@ -89,7 +85,10 @@ RAREST: Final = 100.0
 
 @dataclass(kw_only=True, slots=True)
 class Weights:
-    """The weights of one file's stacks, in any order. Zeros are ignored."""
+    """The weights of one file's stacks, in any order: counts of samples, multiples of a period, or something else.
+
+    Zeros are ignored.
+    """
 
     stacks: int = 0
     total: float = 0.0
@@ -130,8 +129,6 @@ class Weights:
         return self.total / self.smallest if ratios and is_counted else float(self.stacks)
 
 
-# A profile under construction has a node per path of methods, in flat lists, so that its depth is not limited.
-
 TOP: Final = -1
 MS: Final = "ms"
 # The service of a file that names none.
@@ -140,8 +137,9 @@ SERVICE: Final = "profile"
 
 @dataclass(kw_only=True, slots=True)
 class ProfileTree:
-    """Node i has its caller's index (smaller than i, or TOP), method, and a repetition's time, self time and calls.
+    """A profile under construction: a node per path of methods, in flat lists, so that its depth is not limited.
 
+    Node i has its caller's index (smaller than i, or TOP), method, and a repetition's time, self time and calls.
     Methods alone identify a path; it keeps the first of several files, and the smallest line.
     """
 
@@ -234,8 +232,6 @@ class ProfileTree:
         return node
 
 
-# One thread's executions are intervals of time, nested into call paths.
-
 # Begin and end are rounded separately, so smaller overlaps do not count. The limit is relative to the times' size: it
 # is the precision of a double for microseconds since 1970.
 _ROUNDING_SHARE: Final = 4e-16
@@ -243,7 +239,7 @@ _ROUNDING_SHARE: Final = 4e-16
 
 @dataclass(kw_only=True, slots=True)
 class Intervals:
-    """One execution per place in the arrays. `names`: indices of frames."""
+    """One thread's executions, one per place in the arrays. `names`: indices of frames."""
 
     starts: "array[float]" = field(default_factory=lambda: array("d"))
     ends: "array[float]" = field(default_factory=lambda: array("d"))

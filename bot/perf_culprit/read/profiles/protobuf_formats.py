@@ -12,17 +12,16 @@ from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import MS, SAMPLES, Frame, ProfileTree, frame, group_name
 from perf_culprit.read.profiles.spans import Spans, profiles
 
-# The subset of Protobuf's wire format that our readers need: a message is a sequence of numbered fields.
-#
-# See protobuf.dev/programming-guides/encoding. The general library is large and needs the messages' generated code.
-
 
 class WireError(ValueError):
     """The bytes are not protobuf."""
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield field numbers with their varints, fixed numbers (unsigned) or bytes."""
+    """Yield field numbers with their varints, fixed numbers (unsigned) or bytes.
+
+    See protobuf.dev/programming-guides/encoding. The general library is large and needs the messages' generated code.
+    """
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -69,10 +68,6 @@ def _packed(data: bytes) -> list[int]:
     return values
 
 
-# pprof's protobuf (Go, Rust's pprof-rs, Parca), reduced to the few fields that profiles of calls need.
-#
-# The format is github.com/google/pprof/proto/profile.proto.
-
 # Fields of Profile.
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _PPROF_STRING, _DEFAULT = 1, 2, 4, 5, 6, 14
 # The sample types are near the beginning: two numbers each, which are indices of strings. Go writes times before them.
@@ -97,7 +92,10 @@ class _Parts:
 
 
 def _read_pprof(file: ProfileFile) -> tuple[Profile, ...]:
-    """Read counted samples if the profile has them, else its default or last value type. Inlined calls are frames."""
+    """Read counted samples if the profile has them, else its default or last value type. Inlined calls are frames.
+
+    The format is github.com/google/pprof/proto/profile.proto.
+    """
     try:
         parts = _parts(file.content())
     except WireError as error:
@@ -190,11 +188,6 @@ PPROF = ProfileReader(
 )
 
 
-# OpenTelemetry spans as OTLP protobuf: one export request, or several, each prefixed by its size.
-#
-# The messages are defined in opentelemetry/proto/collector/trace/v1 and trace/v1. The collector's file exporter
-# prefixes each with its size in four bytes, big-endian.
-
 SERVICE_NAME: Final = b"service.name"
 _OTLP_PROTOBUF_HEAD: Final = 4096
 _SIZE_BYTES: Final = 4
@@ -217,6 +210,10 @@ def _read_otlp_protobuf(file: ProfileFile) -> tuple[Profile, ...]:
 
 
 def _otlp_protobuf_requests(data: bytes) -> Iterator[bytes]:
+    """Yield the requests: one, or several, each prefixed by its size in four bytes (big-endian).
+
+    See opentelemetry/proto/collector/trace/v1 and trace/v1. The collector's file exporter writes the prefixes.
+    """
     if data[:1] == b"\x0a":
         yield data
         return

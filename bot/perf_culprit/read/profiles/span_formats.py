@@ -19,8 +19,6 @@ from perf_culprit.read.profiles.spans import Spans, profiles
 # A span, decoded or raw.
 S = TypeVar("S")
 
-# OpenTelemetry spans as OTLP JSON: one document, or one per line, as the collector's file exporter writes them.
-
 _RESOURCES: Final = frozenset({b"resourceSpans"})
 
 
@@ -61,6 +59,7 @@ _ATTRIBUTE: Final = msgspec.json.Decoder(_Attribute)
 
 
 def _read_otlp(file: ProfileFile) -> tuple[Profile, ...]:
+    """Read one document, or one per line, as the collector's file exporter writes them."""
     spans = Spans(file=file)
     elements = JsonElements(
         file=file,
@@ -111,8 +110,6 @@ OTLP = ProfileReader(
 )
 
 
-# Jaeger's JSON of traces, as its HTTP API and its web page's download return it.
-
 NS_PER_US: Final = 1_000
 _TRACES: Final = frozenset({b"data"})
 _CHILD: Final = "CHILD_OF"
@@ -151,6 +148,7 @@ _JAEGER_SPAN: Final = msgspec.json.Decoder(_JaegerSpan)
 
 
 def _read_jaeger(file: ProfileFile) -> tuple[Profile, ...]:
+    """Read traces as Jaeger's HTTP API and its web page's download return them."""
     spans = Spans(file=file)
     elements = JsonElements(
         file=file, names=_TRACES, whole=_JaegerTrace[_JaegerSpan], kind=_JaegerTrace[msgspec.Raw], what="trace"
@@ -179,9 +177,6 @@ JAEGER = ProfileReader(
 )
 
 
-# Zipkin's JSON of spans (API v2): an array of spans, or of traces, which are arrays of spans.
-
-
 class _Endpoint(msgspec.Struct, rename="camel"):
     service_name: str = ""
 
@@ -202,6 +197,7 @@ _ZIPKIN_SPAN: Final = msgspec.json.Decoder(_ZipkinSpan)
 
 
 def _read_zipkin(file: ProfileFile) -> tuple[Profile, ...]:
+    """Read an array of spans, or of traces, which are arrays of spans (API v2)."""
     spans = Spans(file=file)
     whole = _ZipkinSpan | list[_ZipkinSpan]
     for batch in JsonElements(file=file, names=frozenset(), whole=whole, kind=msgspec.Raw, what="span"):
@@ -235,8 +231,6 @@ ZIPKIN = ProfileReader(
     read=_read_zipkin,
 )
 
-
-# Tables of spans, a span per row (CSV). The format names each column's role: `csv:trace=TraceID,span=SpanID,…`.
 
 TABLE_PREFIX: Final = "csv:"
 # Whole numbers, because a float does not hold the nanoseconds since 1970.

@@ -24,8 +24,6 @@ from perf_culprit.read.profiles.profile_tree import (
     group_name,
 )
 
-# Collapsed stacks (Brendan Gregg's stackcollapse, py-spy raw, inferno, async-profiler): `root;child;leaf 12`.
-
 COLLAPSED_MAX_COUNT: Final = 1e18
 # Austin's frames: `P4711;T0:1;path/file.py:function:12`. The frames of perf and inferno (`name;…`) have no such parts.
 _PROCESS: Final = re.compile(r"P[0-9]++")
@@ -46,6 +44,7 @@ def _is_collapsed(file: ProfileFile) -> bool:
 
 
 def _read_collapsed(file: ProfileFile) -> tuple[Profile, ...]:
+    """Read lines such as `root;child;leaf 12` (stackcollapse, py-spy raw, inferno, async-profiler)."""
     tree = ProfileTree()
     for number, line in file.lines():
         if not line.strip() or line.startswith("#"):
@@ -98,8 +97,6 @@ COLLAPSED = ProfileReader(
 )
 
 
-# `perf script`: samples of the Linux profiler as text, each with its stack, leaf first.
-
 _EVENT: Final = re.compile(
     r"(?P<command>\S.{0,255}?)\s++(?:[0-9]++/)?+[0-9]++\s++(?:\[[0-9]++\]\s++)?+[0-9]++\.[0-9]++:\s.*:\s*+"
 )
@@ -119,7 +116,7 @@ def _is_perf_script(file: ProfileFile) -> bool:
 
 
 def _read_perf_script(file: ProfileFile) -> tuple[Profile, ...]:
-    """Read a profile per command. Each event is one sample, whatever its period."""
+    """Read a profile per command. Each event is one sample, whatever its period; its stack has the leaf first."""
     trees: dict[str, ProfileTree] = {}
     command, stack = "", list[Frame]()
     begun = 0
@@ -167,8 +164,6 @@ PERF_SCRIPT = ProfileReader(
 )
 
 
-# Samples of Java's Flight Recorder, printed by the JDK's own tool: `jfr print --json`.
-
 _JFR_EVENTS: Final = ("jdk.ExecutionSample", "jdk.NativeMethodSample")
 JFR_PRINT: Final = ("jfr", "print", "--json", "--stack-depth", "64", "--events", ",".join(_JFR_EVENTS))
 
@@ -209,7 +204,7 @@ class _JfrDocument(msgspec.Struct):
 
 
 def _read_jfr(file: ProfileFile) -> tuple[Profile, ...]:
-    """Read the samples of all threads into one profile. Other events are left out."""
+    """Read the samples of all threads, which `jfr print --json` prints, into one profile. Other events are left out."""
     document = decode(
         file, _JfrDocument, what="output of jfr print", next_step=f"print it again: {shlex.join(JFR_PRINT)} FILE"
     )
@@ -241,8 +236,6 @@ JFR = ProfileReader(
     read=_read_jfr,
 )
 
-
-# pyinstrument's JSON (`pyinstrument -r json`): one tree of functions with sampled seconds.
 
 PYINSTRUMENT_MAX_SECONDS: Final = 1e12
 # The time of a frame itself, or outside of any frame, which pyinstrument writes as a callee.
@@ -300,8 +293,6 @@ PYINSTRUMENT = ProfileReader(
 )
 
 
-# Scalene's JSON (`scalene run -o FILE`): stacks of Python functions with their numbers of samples.
-
 SCALENE_MAX_COUNT: Final = 1e15
 # `/path/work.py main:5;`
 _SCALENE_FRAME: Final = re.compile(r"(?P<file>.+?) (?P<name>\S+):(?P<line>[0-9]{1,9});?+")
@@ -321,6 +312,7 @@ def _is_scalene(file: ProfileFile) -> bool:
 
 
 def _read_scalene(file: ProfileFile) -> tuple[Profile, ...]:
+    """Read stacks of Python functions with their numbers of samples (`scalene run -o FILE`)."""
     stacks = decode(file, _ScaleneDocument, what="Scalene file").stacks
     tree = ProfileTree()
     for at, (names, amount) in each(stacks, tuple[list[str], _Amount], file=file, what="stack"):
@@ -342,8 +334,6 @@ SCALENE = ProfileReader(
     read=_read_scalene,
 )
 
-
-# gprof2dot's JSON of call chains, which `memray transform gprof2dot` writes for allocations.
 
 GPROF2DOT_MAX_COST: Final = 1e18
 
@@ -369,7 +359,7 @@ class _Gprof2dotDocument(msgspec.Struct):
 
 
 def _read_gprof2dot(file: ProfileFile) -> tuple[Profile, ...]:
-    """Read the first cost of each call chain; chains have the leaf first."""
+    """Read the first cost of each call chain, as `memray transform gprof2dot` writes it; chains have the leaf first."""
     document = decode(file, _Gprof2dotDocument, what="JSON document of gprof2dot")
     frames = [_gprof2dot_frame(one) for one in document.functions]
     tree = ProfileTree()

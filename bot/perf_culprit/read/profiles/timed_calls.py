@@ -51,8 +51,6 @@ PERF_CULPRIT_TRACE = ProfileReader(
 )
 
 
-# speedscope's file format: sampled stacks, or events that open and close frames.
-
 OTHER_UNITS: Final = {"none": "samples", "bytes": "bytes"}
 SPEEDSCOPE_MAX_VALUE: Final = 1e18
 _SCHEMA: Final = "speedscope.app/file-format-schema"
@@ -192,8 +190,6 @@ SPEEDSCOPE = ProfileReader(
     read=_read_speedscope,
 )
 
-
-# Chrome's trace events (Chromium, Node, VizTracer, Perfetto's JSON): begin and end, or complete events, by thread.
 
 # Times are written to the nanosecond.
 ROUNDING_US: Final = 1e-3

@@ -71,11 +71,6 @@ BENCHER_METRIC_FORMAT = ResultReader(
 )
 
 
-# Bencher's stored results of many commits, as its API and `bencher perf` or `bencher report` return them.
-#
-# Shapes: `JsonPerf` (a series of metrics per branch, testbed, benchmark and measure) and `JsonReport`, one or a list of
-# them with `expand=true`, in lib/bencher_json/src/project/perf.rs and report.rs of Bencher 0.6.12.
-
 PERF = frozenset({"project", "results", "start_time", "end_time"})
 BENCHER_PERF_SERIES = frozenset({"branch", "testbed", "benchmark", "measure", "metrics"})
 BENCHER_PERF_REPORT = frozenset({"uuid", "branch", "testbed", "adapter", "start_time"})
@@ -110,7 +105,8 @@ def _read_bencher_perf(source: Source) -> Parsed:
 def _read_bencher_perf_history(source: Source) -> tuple[Parsed, ...]:
     """Read a run per report. Its suite is the testbed's name, because nothing else is known about the machine.
 
-    A branch that began at another one repeats its results; each counts once.
+    `JsonPerf` has a series of metrics per branch, testbed, benchmark and measure. `JsonReport` is one report, or a list
+    of them with `expand=true`. Both are in lib/bencher_json/src/project (perf.rs, report.rs) of Bencher 0.6.12.
     """
     root = source.root()
     reports: dict[str, dict[str, _Result]] = {}

@@ -65,8 +65,6 @@ def directed(run: Run, directions: Directions | None, *, keep: bool = False) -> 
     return structs.replace(run, benchmarks=tuple(benchmarks), notes=(*run.notes, note))
 
 
-# Files may hold results of several formats: JSON documents between the lines of a log, or tables in sequence.
-
 # The start of a line that may begin a document, unlike `[INFO]` or a lone brace of a program's own output.
 BEGINNING = re.compile(r"^[ \t]{0,20}(?=\{\s{0,40}\"|\[\s{0,40}[\[{])", re.MULTILINE)
 # Blank lines, and possible headers of tables.

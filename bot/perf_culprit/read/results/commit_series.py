@@ -31,11 +31,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# Apache Otava's CSV: a row per run with a time, a commit and a column per metric.
-#
-# The file has no directions; Otava's own configuration has them. The direction follows from a unit at the end of a
-# column's name, or from one of the two named tools.
-
 TIME_COLUMN, COMMIT_COLUMN = "time", "commit"
 ATTRIBUTES = (TIME_COLUMN, COMMIT_COLUMN, "branch")
 HEAD_CHARACTERS = 100_000
@@ -85,6 +80,10 @@ def _otava_metrics(rows: Sequence[_OtavaRow], direction: Direction | None) -> di
 
 
 def _otava_metric(column: str, direction: Direction | None) -> Metric:
+    """Return a column's metric. Its direction follows from a unit at the end of its name, or from the named tool.
+
+    The file has no directions; Otava's own configuration has them.
+    """
     end = OTAVA_UNIT.fullmatch(column[max(map(column.rfind, "[(_ ")) :])
     unit = "" if end is None or direction_of(end[1]) is None else end[1]
     return Metric(name=VALUE, unit=unit, direction=direction or direction_of(unit) or Direction.UNKNOWN)
@@ -173,8 +172,6 @@ OTAVA_CSV_SMALLER, OTAVA_CSV_BIGGER = (
 )
 
 
-# Nyrkiö JSON: `[{timestamp, metrics, attributes}]`, one entry per measured commit.
-
 NYRKIO_MEMBERS = ("timestamp", "metrics", "attributes")
 NYRKIO_DIRECTIONS = {direction.value: direction for direction in Direction}
 
@@ -201,6 +198,7 @@ def _read_nyrkio(source: Source) -> Parsed:
 
 
 def _read_nyrkio_history(source: Source) -> tuple[Parsed, ...]:
+    """Read `[{timestamp, metrics, attributes}]`, one entry per measured commit."""
     commits: dict[object, list[JsonValue]] = {}
     entries = sorted(_nyrkio_entries(source), key=lambda entry: entry.at("timestamp").number())
     for entry in entries:

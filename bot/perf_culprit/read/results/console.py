@@ -101,9 +101,6 @@ def qualified(names: Iterable[tuple[str, str]], *, separator: str) -> dict[tuple
     return {(scope, name): f"{scope}{separator}{name}" if scopes[name] > 1 and scope else name for scope, name in pairs}
 
 
-# Formats with one result per line are declared by a pattern and the meaning of its groups. One engine reads them.
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
     """A measurement in a line: the number in its `group`, which `factor` converts to the metric's unit."""

@@ -32,8 +32,6 @@ from perf_culprit.read.results.source import (
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-# Catch2's XML (`-r xml`), versions 2 and 3: mean and standard deviation with intervals, in ns.
-
 XML_SCOPES = ("TestCase", "Section")
 XML_ROOTS = ("<Catch2TestRun", "<Catch ", "<Catch>")
 RUN_AGAIN = "run the benchmark again with -r xml"
@@ -50,6 +48,7 @@ class _XmlResult:
 
 
 def _read_catch2_xml(source: Source) -> Parsed:
+    """Read the mean and standard deviation with their intervals, in ns, of versions 2 and 3."""
     results = list(_xml_results(parse_xml(source, next_step=RUN_AGAIN), source.place))
     names = qualified(((result.scope, result.name) for result in results), separator="/")
     good = [result for result in results if result.element.find("failed") is None]
@@ -119,8 +118,6 @@ CATCH2_XML = ResultReader(
     smaller="lower --benchmark-samples",
 )
 
-
-# Catch2's console text: a table per test case, three rows per benchmark.
 
 # The last column is `estimated` or, from 3.5 on, `est run time`; without analysis it is `mean`.
 TEXT_HEADER = re.compile(
@@ -206,6 +203,7 @@ class _TextReader:
 
 
 def _read_catch2_text(source: Source) -> Parsed:
+    """Read a table per test case, three rows per benchmark."""
     reader = _TextReader(file=source.place)
     for number, line in lines(source):
         reader.read(line, number)
@@ -255,8 +253,6 @@ CATCH2_TEXT = ResultReader(
 )
 
 
-# nanobench's JSON (`render(templates::json(), out)`): seconds per iteration of each epoch, and counts of `perf`.
-
 NANOBENCH_ELAPSED = "elapsed"
 NANOBENCH_METRICS = {
     NANOBENCH_ELAPSED: SECOND_TIME,
@@ -265,6 +261,7 @@ NANOBENCH_METRICS = {
 
 
 def _read_nanobench(source: Source) -> Parsed:
+    """Read seconds per iteration of each epoch, and counts of `perf`."""
     results = list(source.root().at("results").elements())
     keys = [(str(entry.peek("title") or ""), entry.at("name").text()) for entry in results]
     names = qualified(keys, separator="/")
@@ -291,8 +288,6 @@ NANOBENCH = ResultReader(
 )
 
 
-# LNT's reports: names end with the metric in version 1; version 2 has a list of numbers per metric of a test.
-
 LNT_TIMES = {"exec": TIME, "execution_time": TIME, "compile": "compile_time", "compile_time": "compile_time"}
 LNT_OTHERS = {
     "score": Metric(name="score", unit="", direction=Direction.HIGHER_IS_BETTER),
@@ -304,6 +299,7 @@ LNT_OTHERS = {
 
 
 def _read_lnt(source: Source) -> Parsed:
+    """Read a report. Names end with the metric in version 1; version 2 has a list of numbers per metric of a test."""
     root = source.root()
     series = list(_lnt_first(root) if root.find("Tests") is not None else _lnt_second(root))
     named = [(name, metric, values) for name, text, values in series if (metric := _lnt_metric(text)) is not None]

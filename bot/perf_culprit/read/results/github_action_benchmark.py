@@ -28,8 +28,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# github-action-benchmark's custom JSON: `[{name, unit, value}]`. Only the tool's name states the direction.
-
 
 def _is_custom(source: Source) -> bool:
     return are_objects(source.json_or_none(), "name", "unit", "value")
@@ -65,12 +63,11 @@ def _custom_number(value: JsonValue) -> float:
     return JsonValue(number, value.file, value.path).number()
 
 
-# The same as CSV, where a column states the direction.
-
 CSV_COLUMNS = ("test_name", "metric_name", "unit", "value", "direction")
 
 
 def _csv_benchmark(place: str, row: dict[str, str]) -> tuple[Benchmark, str]:
+    """Read a row of the same entries as CSV, where a column states the direction."""
     if not is_number(row["value"]):
         raise DataError(f"`{shown(row['value'])}` is not a number", place=place, next_step="write a number there")
     stated = row["direction"].strip()
@@ -109,8 +106,6 @@ CUSTOM_SMALLER, CUSTOM_BIGGER = (
     for way, direction in NAMED_DIRECTIONS.items()
 )
 
-
-# github-action-benchmark's store `data.js`: `window.BENCHMARK_DATA = {...}`. It imports an existing history.
 
 ASSIGNMENT = re.compile(r"\s{0,99}window\.BENCHMARK_DATA\s{0,99}=")
 # The two custom tools state the direction in their name. For the others it follows from the unit, or else from what

@@ -21,8 +21,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# Text of `go test -bench`: one line per measurement. `-count=N` repeats the name, and the repetitions are samples.
-
 GO_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ ns/op", re.MULTILINE | re.ASCII)
 GO_OTHER_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ \S", re.MULTILINE | re.ASCII)
 CONFIGURATION = ("goos", "goarch", "pkg", "cpu")
@@ -54,6 +52,7 @@ def _is_go_text(source: Source) -> bool:
 
 
 def _read_go_text(source: Source) -> Parsed:
+    """Read one line per measurement. `-count=N` repeats the name, and the repetitions are samples."""
     output = _go_output(source)
     keys = {(package, name) for package, name, _ in output.samples}
     names = _go_names(keys, failed=output.failed.keys() - keys)
@@ -163,8 +162,6 @@ GO_TEXT = ResultReader(
 )
 
 
-# `go test -json -bench .`: the events hold the output of `go test -bench` in pieces, with packages interleaved.
-
 MATCHED_LINES = 5
 
 
@@ -175,7 +172,7 @@ def _is_go_json(source: Source) -> bool:
 
 
 def _read_go_json(source: Source) -> Parsed:
-    """Read the printed output with the text reader, one package after the other."""
+    """Read the printed output with the text reader, one package after the other. The events hold it in pieces."""
     printed: dict[str, list[str]] = {}
     for event in _events(source):
         if event["Action"] == "output" and isinstance(event.get("Output"), str):

@@ -23,8 +23,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# Google Benchmark JSON (`--benchmark_format=json`): repetitions are samples, aggregates are left out.
-
 GOOGLE_TIMES = {"real_time": TIME, "cpu_time": "cpu_time"}
 # Rates that the library computes itself. The file does not state the direction of a user's counter.
 GOOGLE_RATES = {"bytes_per_second": "bytes/s", "items_per_second": "items/s"}
@@ -49,6 +47,7 @@ def _is_google(source: Source) -> bool:
 
 
 def _read_google(source: Source) -> Parsed:
+    """Read the file's entries: repetitions are samples, aggregates are left out."""
     root = source.root()
     return _read_entries(list(root.at("benchmarks").elements()), root.at("context"))
 
@@ -162,14 +161,13 @@ GOOGLE_BENCHMARK = ResultReader(
 )
 
 
-# Google Benchmark's CSV (`--benchmark_format=csv`): the entries of its JSON as rows, without the machine's facts.
-
 CSV_HEADER = "name,iterations,real_time,cpu_time,time_unit,"
 LEAST_CSV_CELLS = 10
 CSV_TEXTS = ("name", "time_unit", "label", "error_message")
 
 
 def _csv_entries(source: Source) -> Iterator[JsonValue]:
+    """Yield the rows as entries of the JSON, without the machine's facts."""
     names: list[str] = []
     for number, line in enumerate(source.text().splitlines(), start=1):
         # Other output may be in between, such as the machine's facts, which some users redirect to the same file.

@@ -110,8 +110,6 @@ def _walk(path: str) -> Iterator[str]:
         raise DataError("holds no file", place=shown(path), next_step="check that the benchmark step wrote its results")
 
 
-# Foreign zip artifacts are read in memory: nothing is written to disk, and no member's name becomes a path.
-
 RATIO_FREE_BYTES = 1 << 20
 
 _SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -136,7 +134,10 @@ def is_archive(data: bytes) -> bool:
 
 
 def read_archive(data: bytes, *, name: str) -> tuple[Source, ...]:
-    """Read the files of a zip archive; raise DataError with the reason if the archive is rejected."""
+    """Read the files of a zip archive; raise DataError with the reason if the archive is rejected.
+
+    Foreign archives are read in memory: nothing is written to disk, and no member's name becomes a path.
+    """
     if data.count(_ENTRY) > FILE_LIMITS.members:
         # Members are counted before zipfile creates an object for each.
         raise _refusal(name, f"holds more than {FILE_LIMITS.members:,} files")

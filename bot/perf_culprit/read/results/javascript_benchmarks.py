@@ -43,8 +43,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, json_object
 
-# mitata (`run({ format: 'json' })`): nanoseconds per call. The tool sorts them and drops the two extremes on each side.
-
 
 def _is_mitata(source: Source) -> bool:
     entries = source.member("benchmarks")
@@ -87,6 +85,7 @@ def _mitata_runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _mitata_benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
+    """Yield the time, in ns per call. The tool sorts samples and drops the two extremes on each side."""
     if (samples := stats.find("samples")) is not None and samples.value != []:
         yield from_samples(name, metric=NANOSECOND_TIME, samples=samples.numbers(), place=samples.place)
     else:
@@ -119,8 +118,6 @@ MITATA = ResultReader(
 )
 
 
-# mitata's console text: the average per call, with about three digits.
-
 # The rule below a group's name belongs to it; any other rule ends the group.
 MITATA_HEADING = re.compile(r"(• [^\n]{1,999}\n)(?:\x1b\[[0-9;]{0,16}m)?-{20,2000}[^\n]{0,99}")
 MITATA_LINES = Lines(
@@ -143,6 +140,7 @@ MITATA_LINES = Lines(
 
 
 def _read_mitata_text(source: Source) -> Parsed:
+    """Read the average per call, which has about three digits."""
     text = MITATA_HEADING.sub(r"\1", source.text())
     return MITATA_LINES.read(dataclasses.replace(source, data=text.encode()))
 
@@ -157,8 +155,6 @@ MITATA_TEXT = ResultReader(
 )
 
 
-# tinybench's tasks as JSON, `[{name, result}]` or `[{name, ...result}]`: milliseconds per call.
-
 # The margin of error uses the 95% quantile of the t distribution, fixed in tinybench's source.
 TINYBENCH_LEVEL = 0.95
 RESULT_MEMBERS = frozenset({"latency", "state", "hz", "error"})
@@ -171,6 +167,7 @@ def _is_tinybench(source: Source) -> bool:
 
 
 def _read_tinybench(source: Source) -> Parsed:
+    """Read `[{name, result}]` or `[{name, ...result}]`: milliseconds per call."""
     tasks = list((source.results() or source.root()).elements())
     with_stats = [(task, statistics) for task in tasks if (statistics := _tinybench_statistics(task)) is not None]
     failed = len(tasks) - len(with_stats)
@@ -224,9 +221,6 @@ TINYBENCH = ResultReader(
 )
 
 
-# benchmark.js as JSON: `stats` of each benchmark in seconds, which scripts often copy to its top.
-
-
 def _is_benchmarkjs(source: Source) -> bool:
     entries = source.results()
     if entries is None or not are_objects(entries.value, "name", "hz"):
@@ -236,6 +230,7 @@ def _is_benchmarkjs(source: Source) -> bool:
 
 
 def _read_benchmarkjs(source: Source) -> Parsed:
+    """Read `stats` of each benchmark in seconds, which scripts often copy to its top."""
     entries = [(entry, entry.find("stats") or entry) for entry in (source.results() or source.root()).elements()]
     # A benchmark that threw has no rate.
     with_stats = [(entry, stats) for entry, stats in entries if entry.at("hz").value]
@@ -268,11 +263,6 @@ BENCHMARKJS_JSON = ResultReader(
 )
 
 
-# `vitest bench`: tinybench's statistics by file and suite, as `--outputJson` wrote them up to version 4.
-#
-# From version 5 on, benchmarks are parts of tests in the JSON reporter's file, which has absolute paths.
-
-
 def _is_vitest(source: Source) -> bool:
     files = source.member("files")
     of_suites = are_objects(files, "filepath", "groups") and all(isinstance(file["groups"], list) for file in files)
@@ -290,6 +280,10 @@ def _is_of_tests(files: Any) -> bool:
 
 
 def _read_vitest(source: Source) -> Parsed:
+    """Read tinybench's statistics by file and suite, as `--outputJson` wrote them up to version 4.
+
+    From version 5 on, benchmarks are parts of tests in the JSON reporter's file, which has absolute paths.
+    """
     root = source.root()
     entries = list(_of_suites(root) if root.find("files") is not None else _of_tests(root))
     # A benchmark that threw has a name but no measurements.
@@ -340,9 +334,6 @@ VITEST = ResultReader(
 )
 
 
-# vitest's console text up to version 4: milliseconds with four digits after the point, and the rate with two.
-
-
 def _vitest_summary(row: re.Match[str], mean: float) -> Summary:
     """Summarize a row. For fast benchmarks the mean is the rate's inverse, which version 4 prints more precisely."""
     rate = number_of(row["rate"])
@@ -384,8 +375,6 @@ VITEST_TEXT = line_reader(
 )
 
 
-# Version 5: headings for files, suites and tests, and a table of benchmarks under a test.
-
 VITEST_5_MARK = " RUN  v5."
 # Only four digits after the point are printed.
 VITEST_ROUGH_MS = 0.01
@@ -399,6 +388,7 @@ VITEST_5_FAILED = re.compile(rf" {{1,99}}{VITEST_5_FAILURE} .{{1,999}}")
 
 
 def _vitest_5_rows(source: Source) -> Iterator[tuple[str, str, re.Match[str]]]:
+    """Yield the rows of the tables below a test, with the headings for files, suites and tests above them."""
     for number, above, line in headed(source, VITEST_5_HEADING):
         if above and (row := VITEST_5_ROW.fullmatch(line)) is not None:
             yield " > ".join([*above, row["name"]]), f"{source.place}:{number}", row
@@ -429,10 +419,8 @@ VITEST_5_TEXT = ResultReader(
 )
 
 
-# `deno bench --json`: nanoseconds per call, without samples and without their spread.
-
-
 def _read_deno(source: Source) -> Parsed:
+    """Read nanoseconds per call, without samples and without their spread."""
     root = source.root()
     benches = list(root.at("benches").elements())
     results = [(_deno_key(bench), result) for bench in benches for result in bench.at("results").elements()]

@@ -169,13 +169,14 @@ def mean_summary(
     )
 
 
-# The long list of a large JSON object is read element by element, with only one of them in memory.
-
 Take = Callable[[JsonValue], None]
 
 
 def read_list(chunks: Iterator[bytes], name: str, take: Take, *, place: str) -> JsonValue:
-    """Read the JSON object in `chunks` (UTF-8). `take` receives the elements of its list `name`, which stays empty."""
+    """Read the JSON object in `chunks` (UTF-8), whose list `name` is long and stays empty.
+
+    `take` receives the elements of that list; only one of them is in memory.
+    """
     pieces = JsonPieces(chunks=chunks, place=place, next_step=WHOLE_JSON_STEP)
     members = _Members(pieces, place)
     _expect(pieces, b"{")

@@ -31,8 +31,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, json_object
 
-# JMH JSON (`-rf json`): forks are groups of samples; the direction follows the mode, never the tool's name.
-
 # A suite may measure one method in several modes; each is a separate metric.
 JMH_MODES = {
     "thrpt": ("throughput", Direction.HIGHER_IS_BETTER),
@@ -48,6 +46,7 @@ JMH_WITHOUT = "secondary results without a finite value are left out"
 
 
 def _read_jmh(source: Source) -> Parsed:
+    """Read scores; forks are groups of samples. The direction follows the mode, never the tool's name."""
     entries = list(source.root().elements())
     primary = [(_jmh_primary(entry), entry.place) for entry in entries]
     secondary = [
@@ -153,13 +152,12 @@ JMH = ResultReader(
 )
 
 
-# JMH CSV (`-rf csv`, `-rf scsv`): the same scores without samples, with numbers in the machine's locale.
-
 JMH_CSV_HEADER = re.compile(r'\ufeff?"Benchmark"(?P<delimiter>[,;])"Mode"[,;]"Threads"[,;]"Samples"[,;]"Score"[,;]')
 JMH_PARAMETER = "Param: "
 
 
 def _read_jmh_csv(source: Source) -> Parsed:
+    """Read the same scores without samples, with numbers in the machine's locale."""
     header = JMH_CSV_HEADER.match(source.text())
     placed: list[tuple[Benchmark, str]] = []
     without = 0
@@ -245,13 +243,12 @@ JMH_TEXT = line_reader(
 )
 
 
-# BenchmarkDotNet JSON: the full exporter keeps its iterations, the brief one only statistics.
-
 # The enumeration's number for its default, 99.9%. Other levels are left out, because they would be guesses.
 DEFAULT_LEVEL, DEFAULT_CONFIDENCE = 12, 0.999
 
 
 def _read_dotnet(source: Source) -> Parsed:
+    """Read JSON: the full exporter keeps its iterations, the brief one only statistics."""
     root = source.root()
     entries = list(root.at("Benchmarks").elements())
     with_stats = [entry for entry in entries if entry.find("Statistics") is not None]

@@ -28,8 +28,6 @@ from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.surroundings import elsewhere
 from perf_culprit.read.results.timers import PLAIN_VALUE
 
-# Plain numbers get their file's name. When `base.txt` and `head.txt` are compared, both must have one name.
-
 NAME = "numbers"
 
 
@@ -38,7 +36,8 @@ def named_alike(
 ) -> tuple[tuple[Run, ...], Run]:
     """Give all plain numbers of both sides one name, if the sides hold nothing else and share no name.
 
-    The only benchmark of a file that nothing but the file names gets the target's name. `files`: their names.
+    Plain numbers have their file's name, such as `base.txt` and `head.txt`. The only benchmark of a file that nothing
+    but the file names gets the target's name. `files`: their names.
     """
     names = {benchmark.name for run in baseline for benchmark in run.benchmarks}
     of_target = {benchmark.name for benchmark in target.benchmarks}
@@ -78,8 +77,6 @@ def _as_one(run: Run) -> Run:
     return structs.replace(run, benchmarks=(one,))
 
 
-# Several files become one run: if two files have the same metric, the second adds a group of samples.
-
 DEFAULT_SUITE = "default"
 RUNTIMES = ("python", "java", "go", "rust", "node", "dotnet", "julia")
 
@@ -108,8 +105,9 @@ def merge(
     now: datetime | None = None,
     notes: Iterable[str] = (),
 ) -> Run:
-    """Merge all reads into one run. The caller's commit, time, suite and job override the files'.
+    """Merge all reads into one run. If two files have the same metric, the second adds a group of samples.
 
+    The caller's commit, time, suite and job override the files'.
     `environment` is the caller's machine `now`; it completes the files' facts if all were measured on it just now.
     Our own run files are complete: missing facts were unknown when they were written.
     """
@@ -289,13 +287,14 @@ def _conflict(message: str, place: str) -> DataError:
     return DataError(message, place=place, next_step="collect files of one run only, or let one tool write them all")
 
 
-# The parts of a suite, each measured on a separate machine, become one run. A round of the run is that round of all.
-
 OTHER_PARTS = "give each part of one run once; --list has to print the same on each machine"
 
 
 def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
-    """Join the runs of parts into one; the others stay. Raise DataError if they are not the parts of one run."""
+    """Join the runs of parts into one; the others stay. Raise DataError if they are not the parts of one run.
+
+    Each part of a suite was measured on a separate machine. A round of the run is that round of all parts.
+    """
     parts = [(run.part, place, run) for place, run in runs if run.part is not None]
     if len(parts) < 2:
         return list(runs)
@@ -338,8 +337,6 @@ def _in_order(machines: Sequence[Environment]) -> Environment:
         components={name: " / ".join(own if len(set(own)) > 1 else own[:1]) for name, own in values.items()}
     )
 
-
-# Several results of one side become executions: each is a group of samples with its round.
 
 # The executions of each side in A B B A, the best order to interleave two sides.
 PER_ROUND = 2

@@ -48,8 +48,6 @@ from perf_culprit.read.results.source import Source, attribute_number, has_root,
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-# BenchmarkTools.jl JSON (`BenchmarkTools.save`): nested groups of trials, nanoseconds.
-
 JULIA_MEMORY = Metric(name="memory", unit="B", direction=Direction.LOWER_IS_BETTER)
 
 
@@ -65,6 +63,7 @@ def _is_julia(source: Source) -> bool:
 
 
 def _read_julia(source: Source) -> Parsed:
+    """Read nested groups of trials, in nanoseconds."""
     versions, values = _julia_pair(source.root())
     return Parsed(
         benchmarks=unique(pair for value in values.elements() for pair in _julia_tree(value)),
@@ -116,8 +115,6 @@ JULIA = ResultReader(
 )
 
 
-# Julia prints the minimum of each trial in a group, and the mean of a single trial.
-
 JULIA_GROUP = re.compile(r"[ \t]{1,99}(?P<name>\S.{0,999}) => [0-9]{1,9}-element BenchmarkTools\.BenchmarkGroup:")
 JULIA_ROW = re.compile(
     rf"[ \t]{{0,99}}(?P<name>\S.{{0,999}})(?: =>|:) Trial(?:Estimate)?\({VALUE_GROUP} (?P<unit>{TIME_UNIT})\)"
@@ -133,6 +130,7 @@ def _julia_rows(source: Source) -> Iterator[tuple[list[str], str, re.Match[str]]
 
 
 def _julia_printed(above: list[str], place: str, row: re.Match[str], file: str) -> Benchmark:
+    """Read a trial. Julia prints the minimum of each trial in a group, and the mean of a single trial."""
     if row["name"]:
         least = Summary(value=nanoseconds(row["value"], row["unit"]), statistic="minimum")
         name = "/".join(key.strip('"') for key in (*above, row["name"]))
@@ -160,12 +158,11 @@ JULIA_TEXT = ResultReader(
 )
 
 
-# Ruby's benchmark-ips as JSON (`x.json! FILE`): iterations per second, without the samples.
-
 IPS_THROUGHPUT = Metric(name="throughput", unit="i/s", direction=Direction.HIGHER_IS_BETTER)
 
 
 def _ips_benchmark(entry: JsonValue) -> Benchmark:
+    """Read iterations per second, without the samples."""
     summary = Summary(value=entry.at("ips").number(), statistic="mean", standard_deviation=entry.find_number("stddev"))
     return from_summary(entry.at("name").text(), metric=IPS_THROUGHPUT, summary=summary, place=entry.place)
 
@@ -183,8 +180,6 @@ BENCHMARK_IPS = ResultReader(
 )
 
 
-# PHPBench's XML (`--dump-file`), version 1: the net time of every iteration, and PHP's peak memory.
-
 PHPBENCH_PEAK_MEMORY = Metric(name="peak_memory", unit="B", direction=Direction.LOWER_IS_BETTER)
 # The parameter set of a subject without parameters.
 PHPBENCH_UNNAMED = ("", "0")
@@ -192,7 +187,7 @@ RUN_AGAIN = "run phpbench again with --dump-file"
 
 
 def _read_phpbench(source: Source) -> Parsed:
-    """Read all suites of the file. The run's time is the first suite's."""
+    """Read all suites of a file of version 1. The run's time is the first suite's."""
     root = parse_xml(source, next_step=RUN_AGAIN)
     variants = [
         (_phpbench_name(benchmark, subject, variant), variant)
@@ -224,6 +219,7 @@ def _phpbench_name(benchmark: "Element", subject: "Element", variant: "Element")
 
 
 def _phpbench_benchmarks(name: str, variant: "Element", *, place: str) -> Iterator[Benchmark]:
+    """Yield the net time of every iteration, and PHP's peak memory."""
     iterations = variant.findall("iteration")
     times = [_per_revolution(iteration, place) for iteration in iterations]
     yield from_samples(name, metric=MICROSECOND_TIME, samples=times, place=place)
@@ -272,8 +268,6 @@ PHPBENCH = ResultReader(
 )
 
 
-# ReBench's data file: a row per invocation, iteration and criterion; an invocation is a group of samples.
-
 REBENCH_HEADER = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\t"
 # The columns that distinguish runs of one benchmark.
 REBENCH_SCOPES = ("executor", "suite", "extraArgs", "cores", "inputSize", "varValue", "tag", "machine")
@@ -281,6 +275,7 @@ REBENCH_TOTAL, REBENCH_PEAK_MEMORY = "total", "MaxRSS"
 
 
 def _read_rebench(source: Source) -> Parsed:
+    """Read a row per invocation, iteration and criterion; an invocation is a group of samples."""
     columns: list[str] = []
     values: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
     for number, line in enumerate(source.text().splitlines(), start=1):

@@ -309,8 +309,6 @@ def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ..
     )
 
 
-# A file too large for memory is thinned: each benchmark keeps one sample of each equal stretch of its time.
-
 # CPython's memory for a float and its place in a tuple, and for a benchmark with its summary, place and key.
 SAMPLE_BYTES = 32
 BENCHMARK_BYTES = 1_000
@@ -318,7 +316,7 @@ BENCHMARK_BYTES = 1_000
 
 @dataclass
 class Thinning:
-    """The benchmarks of one file, thinned if it is large."""
+    """The benchmarks of one file. If it is too large for memory, each keeps one sample per equal stretch of time."""
 
     source: Source
     benchmarks: list[tuple[Benchmark, str]] = field(default_factory=list)

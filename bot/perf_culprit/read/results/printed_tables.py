@@ -44,8 +44,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# Tables with a header whose cells name the units.
-
 FIRST_NUMBER: Final = re.compile(rf"['\"`]?({NUMBER})")
 UNIT: Final = re.compile(rf"(?P<name>.{{0,99}}?)\s?[(\[](?P<unit>{TIME_UNIT}|ops/s(?:ec)?)[)\]]")
 RATES: Final = ("ops/s", "ops/sec", "hz")
@@ -87,6 +85,7 @@ def _metric(header: str) -> Metric | None:
 
 
 def _table(source: Source, *, edge: str) -> Parsed:
+    """Read a table with a header whose cells name the units."""
     placed: list[tuple[Benchmark, str]] = []
     for place, row in _rows(source, edge=edge):
         named = _name_column(list(row))
@@ -126,8 +125,6 @@ HYPERFINE_MARKDOWN = ResultReader(
 )
 
 
-# PHPBench's report `aggregate`: a row per variant. Its sizes are decimal.
-
 PHPBENCH_CELL: Final = re.compile(rf"(?P<value>{NUMBER})(?P<unit>{TIME_UNIT})")
 PHPBENCH_SIZE: Final = re.compile(rf"(?P<value>{NUMBER})(?P<unit>[kmg]?b)")
 PHPBENCH_SIZES: Final = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9}
@@ -139,6 +136,7 @@ def _phpbench_rows(source: Source) -> Iterator[Row]:
 
 
 def _read_phpbench_table(source: Source) -> Parsed:
+    """Read a row per variant. Sizes are decimal."""
     placed = []
     for place, row in _phpbench_rows(source):
         name = f"{row['benchmark']}::{row['subject']} {row.get('set', '')}".rstrip()
@@ -162,8 +160,6 @@ PHPBENCH_TABLE = ResultReader(
 )
 
 
-# BenchmarkDotNet's summary in the console, Markdown and CSV: columns that identify the benchmark, then `Mean` etc.
-
 DOTNET_CSV: Final = re.compile(
     r"\ufeff?(?:Namespace[,;])?(?:Type[,;])?Method(?P<delimiter>[,;])Job[,;].{1,9999}[,;]Mean[,;].{0,999}"
 )
@@ -177,6 +173,7 @@ LAST_JOB_COLUMN: Final = "WarmupCount"
 
 
 def _dotnet(rows: list[Row]) -> Parsed:
+    """Read the summary's rows: columns that identify the benchmark, then `Mean` etc."""
     placed: list[tuple[Benchmark, str]] = []
     failed, same_jobs = 0, _same_jobs(rows)
     for place, row in rows:
@@ -253,9 +250,6 @@ BENCHMARKDOTNET_CSV = ResultReader(
 )
 
 
-# hyperfine's own lines, one command after the other.
-
-
 def _mean_and_deviation(row: re.Match[str], value: float) -> Summary:
     deviation = None if row["deviation"] is None else nanoseconds(row["deviation"], row["deviation_unit"])
     return Summary(value=value, statistic="mean", standard_deviation=deviation)
@@ -278,14 +272,12 @@ HYPERFINE_TEXT = line_reader(
 )
 
 
-# pytest-benchmark's table: columns chosen by --benchmark-columns, values with their ratio in brackets.
-
 PYTEST_HEADER: Final = re.compile(rf"Name \(time in (?P<unit>{TIME_UNIT})\)\s{{2,}}.{{1,999}}")
 PYTEST_COMPARED: Final = re.compile(r"(?P<name>.{1,999}) \((?P<run>NOW|[0-9]{4}_.{1,99})\)")
 
 
 def _pytest_rows(source: Source) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield the unit, place and cells of each row; `Name` is the benchmark's name."""
+    """Yield the unit, place and cells of each row; `Name` is the benchmark's name, and the user chooses the others."""
     header: list[str] = []
     unit = ""
     for number, line in lines(source):
@@ -336,12 +328,11 @@ PYTEST_TEXT = ResultReader(
 )
 
 
-# `pytest-benchmark compare --csv`: seconds. A row does not name its run.
-
 PYTEST_CSV: Final = re.compile(r"name,(?:param:[^\n]{0,999},)?min,max,mean,stddev,median,")
 
 
 def _read_pytest_csv(source: Source) -> Parsed:
+    """Read `pytest-benchmark compare --csv`: seconds. A row does not name its run."""
     benchmarks: dict[str, Benchmark] = {}
     for place, row in csv_cells(source, tool="pytest-benchmark"):
         if row["name"] in benchmarks:
@@ -371,8 +362,6 @@ PYTEST_COMPARED_CSV = ResultReader(
     read=_read_pytest_csv,
 )
 
-
-# asv: a line per benchmark, and for those with parameters a table whose rules of `=` mark its columns.
 
 ASV_LINE: Final = re.compile(r"(?P<done>\[[ 0-9.]{1,9}%\] ··· )(?P<rest>.{0,9999})")
 ASV_NAMED: Final = re.compile(rf"(?P<name>\S{{1,999}}){SPACE}(?P<cell>\S.{{0,99}}?)\s{{0,99}}")
@@ -406,7 +395,7 @@ class _AsvTable:
 
 
 def _asv_values(source: Source) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, place and text of each value."""
+    """Yield the name, place and text of each value: a line per benchmark, and a table for one with parameters."""
     name, table = "", None
     for number, line in lines(source):
         head = ASV_LINE.match(line)

@@ -34,10 +34,9 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, json_object
 
-# pytest-benchmark JSON: `--benchmark-json`, or saved runs with or without `--benchmark-save-data`.
-
 
 def _read_pytest(source: Source) -> Parsed:
+    """Read `--benchmark-json`, or saved runs with or without `--benchmark-save-data`."""
     thinning = Thinning(source)
     root = source.each_of("benchmarks", lambda entry: thinning.add(_pytest_benchmark(entry), entry.place))
     benchmarks = unique(thinning.benchmarks)
@@ -97,10 +96,8 @@ PYTEST_BENCHMARK = ResultReader(
 )
 
 
-# pytest-codspeed outside of CodSpeed: the times of each benchmark, summed up, in .codspeed/results_*.json.
-
-
 def _read_codspeed(source: Source) -> Parsed:
+    """Read the times of each benchmark, summed up, in .codspeed/results_*.json."""
     root = source.root()
     python = root.find("python")
     sysconfig = None if python is None else python.find("sysconfig")
@@ -137,8 +134,6 @@ CODSPEED = ResultReader(
 )
 
 
-# pyperf JSON: each worker process is a group of samples; calibrations and warm-ups are left out.
-
 # pyperf compares every unit as "less is faster".
 PYPERF_UNITS = {"second": (TIME, "s"), "byte": ("memory", "B"), "integer": ("value", "")}
 
@@ -149,6 +144,7 @@ def _is_pyperf(source: Source) -> bool:
 
 
 def _read_pyperf(source: Source) -> Parsed:
+    """Read each worker process as a group of samples; calibrations and warm-ups are left out."""
     root = source.root()
     shared = _pyperf_metadata(root)
     entries = list(root.at("benchmarks").elements())
@@ -222,8 +218,6 @@ PYPERF = ResultReader(
 )
 
 
-# asv result files, version 2 (rows with `result_columns`) and version 1 (plain `results`).
-
 # The result file has no units. They follow from the kind of benchmark, the start of its method's name. asv compares
 # every kind as "less is better".
 ASV_KINDS = {"time": (TIME, "s"), "timeraw": (TIME, "s"), "mem": ("memory", "B"), "peakmem": ("peak_memory", "B")}
@@ -235,6 +229,7 @@ LARGEST = sys.float_info.max
 
 
 def _read_asv(source: Source) -> Parsed:
+    """Read a result file of version 2 (rows with `result_columns`) or version 1 (plain `results`)."""
     root = source.root()
     rows = [(name, _asv_row(root, value)) for name, value in root.at("results").members()]
     suite = _asv_suite(source.beside(ASV_SUITE))

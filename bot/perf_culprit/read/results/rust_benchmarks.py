@@ -32,11 +32,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, json_object
 
-# Criterion's directory `target/criterion` holds raw samples of the newest measurement of each benchmark.
-#
-# A benchmark's directory holds one directory per measurement: `new` (the newest), `base` and named ones (earlier), and
-# `change` (a comparison, no measurement).
-
 SAMPLE, ESTIMATES, BENCHMARK = "sample.json", "estimates.json", "benchmark.json"
 # Other files of Criterion, whose content is not needed.
 UNUSED = ("tukey.json", "raw.csv")
@@ -60,6 +55,11 @@ def _is_of_criterion(source: Source) -> bool:
 
 
 def _read_criterion_tree(sources: Sequence[Source], /) -> Parsed:
+    """Read `target/criterion`: raw samples of the newest measurement of each benchmark.
+
+    A benchmark's directory holds one per measurement: `new` (the newest), `base` and named ones (earlier), and `change`
+    (a comparison, no measurement).
+    """
     directories: dict[tuple[str, ...], dict[str, Source]] = {}
     for source in sources:
         if (role := _role(source)) is not None:
@@ -165,8 +165,6 @@ CRITERION = ResultReader(
 )
 
 
-# critcmp's export of Criterion results (`critcmp --export NAME`): estimates without samples.
-
 CRITCMP_ESTIMATES = "criterion_estimates_v1"
 
 
@@ -176,6 +174,7 @@ def _is_critcmp(source: Source) -> bool:
 
 
 def _read_critcmp(source: Source) -> Parsed:
+    """Read `critcmp --export NAME`: estimates without samples."""
     entries = source.root().at("benchmarks").members()
     return Parsed(benchmarks=unique((_critcmp_benchmark(key, entry), entry.place) for key, entry in entries))
 
@@ -195,8 +194,6 @@ CRITCMP = ResultReader(
     read=_read_critcmp,
 )
 
-
-# The console text of Criterion, and of cargo's own harness (libtest), whose form Criterion can write too.
 
 # Criterion's default. The text does not state another level that a suite chose.
 CRITERION_LEVEL = 0.95
@@ -228,7 +225,10 @@ CRITERION_TEXT = line_reader(
 
 
 def _libtest(row: re.Match[str]) -> tuple[Measured, ...]:
-    """Return a row's measurements: a time (`ns/iter`) or other cost named by its unit, and optionally a throughput."""
+    """Return a row's measurements: a time (`ns/iter`) or other cost named by its unit, and optionally a throughput.
+
+    The form is that of cargo's own harness, which Criterion can write too.
+    """
     cost, _, per = row["unit"].rpartition("/")
     rate = Metric(name="throughput", unit=row["rate_unit"] or "", direction=Direction.HIGHER_IS_BETTER)
     if row["unit"].endswith("/s"):
@@ -262,8 +262,6 @@ BENCHER_TEXT = line_reader(
 )
 
 
-# divan's table: a tree of benchmarks, with the fastest, slowest, median and mean time of each.
-
 FASTEST = "fastest"
 DIVAN_HEADER = re.compile(
     r"\S.{0,1000}? fastest {1,40}│ slowest {1,40}│ median {1,40}│ mean {1,40}│ samples {1,40}│ iters"
@@ -280,6 +278,7 @@ def _is_divan(source: Source) -> bool:
 
 
 def _read_divan(source: Source) -> Parsed:
+    """Read a tree of benchmarks, with the fastest, slowest, median and mean time of each."""
     rows = list(_divan_rows(source))
     with_times = [(key, summary, place) for key, summary, place in rows if summary is not None]
     names = qualified((key for key, _, _ in with_times), separator="::")

@@ -228,9 +228,6 @@ def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source
     return matches
 
 
-# XML, without document types and entities, and numbers in it.
-
-
 def has_root(source: Source, roots: tuple[str, ...]) -> bool:
     """Return whether one of `roots`, such as "<Catch2TestRun", is near the beginning. Cheap; never raises."""
     head = source.text_or_empty()[:XML_HEAD_CHARACTERS]
@@ -238,6 +235,7 @@ def has_root(source: Source, roots: tuple[str, ...]) -> bool:
 
 
 def parse_xml(source: Source, *, next_step: str) -> "Element":
+    """Parse XML without document types and entities."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 

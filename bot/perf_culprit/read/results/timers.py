@@ -107,13 +107,12 @@ HYPERFINE = ResultReader(
 )
 
 
-# hyperfine `--export-csv`: a summary per command in seconds, without the times and their number.
-
 CSV_COLUMNS = ("command", "mean", "stddev", "median", "user", "system", "min", "max")
 CSV_PARAMETER = "parameter_"
 
 
 def _csv_results(source: Source) -> Iterator[JsonValue]:
+    """Yield a summary per command in seconds, without the times and their number."""
     for place, row in csv_cells(source, tool="hyperfine"):
         parameters = {name.removeprefix(CSV_PARAMETER): row[name] for name in row if name.startswith(CSV_PARAMETER)}
         values = {name: number_of(row[name]) for name in CSV_COLUMNS[1:] if is_number(row.get(name, ""))}
@@ -318,14 +317,13 @@ NAMED_TIMES = ResultReader(
 )
 
 
-# Durations of tests count as results only if the user names the tool: a test's time is mostly its preparation's.
-
 JUNIT_FAULTS = {"failure": Loss.FAILED, "error": Loss.FAILED, "skipped": Loss.SKIPPED}
 JUNIT_ROOTS = ("<testsuites", "<testsuite ")
 RUN_TESTS_AGAIN = "run the tests again with their JUnit reporter"
 
 
 def _read_junit(source: Source) -> Parsed:
+    """Read durations of tests. They are results only if the user says so: most of a test's time is its preparation."""
     cases = list(parse_xml(source, next_step=RUN_TESTS_AGAIN).iter("testcase"))
     faults = {tag: [(case, fault) for case in cases if (fault := case.find(tag)) is not None] for tag in JUNIT_FAULTS}
     faulty = [case for pairs in faults.values() for case, _ in pairs]

@@ -28,9 +28,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# git-perf's notes as `git log` prints them: the commit's hash, then a line per measurement, separated by FS (0x1C):
-# epoch, name, time, value, and pairs KEY=VALUE. Units and directions are in its configuration, not in the notes.
-
 SEPARATOR: Final = "\x1c"
 NOTE: Final = re.compile(r"[0-9a-f]{40}\s{1,9}[0-9]{1,10}\x1c")
 LEAST_FIELDS: Final = 4
@@ -46,6 +43,7 @@ class _Measurement:
 
 
 def _measurement(line: str) -> _Measurement | None:
+    """Parse epoch, name, time, value and pairs KEY=VALUE, separated by FS (0x1C); None for another line."""
     fields = [field for field in line.strip().split(SEPARATOR) if field]
     if len(fields) < LEAST_FIELDS or not fields[0].isdecimal() or not all(map(is_number, fields[2:LEAST_FIELDS])):
         return None
@@ -54,6 +52,10 @@ def _measurement(line: str) -> _Measurement | None:
 
 
 def _read_notes(source: Source) -> tuple[Parsed, ...]:
+    """Read notes as `git log` prints them: the commit's hash, then a line per measurement.
+
+    Units and directions are in git-perf's configuration, not in the notes.
+    """
     runs: list[Parsed] = []
     commit: str | None = None
     lines: list[str] = []
@@ -109,8 +111,6 @@ GIT_PERF = ResultReader(
 )
 
 
-# Sandmark's summaries: an object per benchmark and line. sandmark-nightly keeps them as TIME/COMMIT/VARIANT_1.orun….
-
 SANDMARK_MEMBERS: Final = ("name", "command", "time_secs", "user_time_secs", "sys_time_secs", "maxrss_kB")
 CPU_TIME: Final = Metric(name="cpu_time", unit="s", direction=Direction.LOWER_IS_BETTER)
 PEAK_MEMORY: Final = Metric(name="peak_memory", unit="kB", direction=Direction.LOWER_IS_BETTER)
@@ -123,6 +123,7 @@ def _is_sandmark(source: Source) -> bool:
 
 
 def _read_sandmark(source: Source) -> Parsed:
+    """Read an object per benchmark and line. sandmark-nightly keeps them as TIME/COMMIT/VARIANT_1.orun…."""
     *_, time, commit, file = ("", "", *source.parts)
     night = NIGHT.fullmatch(time)
     return Parsed(

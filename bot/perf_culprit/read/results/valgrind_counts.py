@@ -58,10 +58,6 @@ IAI = line_reader(
 )
 
 
-# Gungraun's summary of a benchmark as JSON (versions 6 and 7) has the same content as its console text.
-#
-# Its standard output has one summary per line; a file with several documents is split before it is read here.
-
 # The counts' names in the console text, so that both forms have the same metrics.
 GUNGRAUN_LABELS: Final = {
     "Ir": "Instructions",
@@ -77,6 +73,10 @@ GUNGRAUN_MEMBERS: Final = frozenset({"module_path", "profiles", "version"})
 
 
 def _read_gungraun(source: Source) -> Parsed:
+    """Read a summary as JSON (versions 6 and 7), with the same content as the console text.
+
+    The standard output has one summary per line; a file with several documents is split before it is read here.
+    """
     others: set[str] = set()
     benchmarks = gathered(_gungraun_measured(source.root(), others))
     return Parsed(

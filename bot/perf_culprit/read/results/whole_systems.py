@@ -8,13 +8,12 @@ from perf_culprit.read.results.json_value import JsonValue
 from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, gathered, utc_time
 from perf_culprit.read.results.source import Source, json_object
 
-# Lighthouse: each report is one load of a page, so one sample. Other audits count a page's content, or are estimates.
-
 LIGHTHOUSE_UNITS: Final = {"millisecond": "ms", "unitless": ""}
 SCORE: Final = Metric(name="performance_score", unit="", direction=Direction.HIGHER_IS_BETTER)
 
 
 def _read_lighthouse(source: Source) -> Parsed:
+    """Read a report: one load of a page, so one sample. Other audits count a page's content, or are estimates."""
     root = source.root()
     audits = dict(root.at("audits").members())
     timed = {
@@ -50,8 +49,6 @@ LIGHTHOUSE = ResultReader(
 )
 
 
-# ClickBench: each query is run three times, the first time with cold caches.
-
 COLD_TIME: Final = Metric(name="cold_time", unit="s", direction=Direction.LOWER_IS_BETTER)
 CLICKBENCH_TOTALS: Final = {
     "load_time": Metric(name="load_time", unit="s", direction=Direction.LOWER_IS_BETTER),
@@ -65,6 +62,7 @@ def _is_clickbench(root: dict[str, Any]) -> bool:
 
 
 def _read_clickbench(source: Source) -> Parsed:
+    """Read queries, each run three times, the first time with cold caches."""
     root = source.root()
     rows = list(root.at("result").elements())
     failed = [f"Q{i}" for i, row in enumerate(rows) if None in row.value]
