@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perf_culprit.init.filled_template import ESCAPED, EXPRESSION_START
-from perf_culprit.init.workflow_files import OURS, Choice, new_files
+from perf_culprit.init.workflow_check import OURS
+from perf_culprit.init.workflow_files import Choice, new_files
 
 CHECKOUT: Final = "actions/checkout"
 UPLOAD: Final = "actions/upload-artifact"

@@ -15,7 +15,7 @@ from perf_culprit.init.existing_workflows import suites
 from perf_culprit.init.introduction import proposed_suite_names
 from perf_culprit.init.native_output import compiling
 from perf_culprit.init.repository import Suggestion, look
-from perf_culprit.init.workflow_files import check_files
+from perf_culprit.init.workflow_check import check_files
 from tests.support.git_repository import init_repository, run_git
 from tests.support.tools import audited
 

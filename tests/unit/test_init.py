@@ -10,7 +10,8 @@ import yaml
 from perf_culprit.cli.entry import main
 from perf_culprit.init.benchmark_tools import suggestions
 from perf_culprit.init.repository import look
-from perf_culprit.init.workflow_files import CALLED_WORKFLOWS, Choice, check_files, new_files
+from perf_culprit.init.workflow_check import CALLED_WORKFLOWS, check_files
+from perf_culprit.init.workflow_files import Choice, new_files
 from tests.support.git_repository import init_repository, run_git
 from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS
 from tests.support.tools import audited

@@ -346,7 +346,7 @@ def doctor(options: Doctor) -> int:
 
 
 def _check(repository: Path) -> int:
-    from perf_culprit.init.workflow_files import check_files
+    from perf_culprit.init.workflow_check import check_files
 
     remarks = check_files(repository)
     for remark in remarks:

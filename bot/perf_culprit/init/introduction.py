@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.init.repository import Repository, Suggestion, look
-from perf_culprit.init.workflow_files import PINNED, Choice
+from perf_culprit.init.workflow_check import PINNED
+from perf_culprit.init.workflow_files import Choice
 from perf_culprit.model.text_limits import TEXT_LIMITS
 
 # Values of `--from`, and the tool names of their suggestions.

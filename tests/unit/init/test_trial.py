@@ -15,7 +15,8 @@ from perf_culprit.init.asked_tools import QUESTIONS
 from perf_culprit.init.existing_workflows import workflow_suggestions
 from perf_culprit.init.repository import look
 from perf_culprit.init.trial import missing, paced, pinned, scratch, shortened
-from perf_culprit.init.workflow_files import Choice, check_files
+from perf_culprit.init.workflow_check import check_files
+from perf_culprit.init.workflow_files import Choice
 from perf_culprit.model.run import Run
 from tests.support.git_repository import init_repository, run_git
 from tests.unit.test_existing_workflows import lay_out
