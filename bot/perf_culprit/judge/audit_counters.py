@@ -200,13 +200,11 @@ def _enlarge(
     """Draw some counters at random, and return them with the findings if they were larger by `effect`."""
     chosen = {keys[index] for index in rng.permutation(len(keys))[: max(int(INJECTED_SHARE * len(keys)), 1)]}
     target = entry.trial.target
-    tables = tuple(_larger(table, chosen, effect) for table in target.counters)
+    tables = tuple(
+        replace(table, values=table.values * np.array([1 + effect if key in chosen else 1.0 for key in table.keys]))
+        for table in target.counters
+    )
     return chosen, judge(entry.trial.baseline, structs.replace(target, counters=tables))
-
-
-def _larger(table: CounterTable, keys: set[MetricKey], effect: float) -> CounterTable:
-    factors = np.array([1 + effect if key in keys else 1.0 for key in table.keys])
-    return replace(table, values=table.values * factors)
 
 
 def _with_few_counters(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:

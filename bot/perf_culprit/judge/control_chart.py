@@ -57,8 +57,10 @@ def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorO
 
 
 def _description(pair: MetricPair, options: DetectorOptions) -> Description:
+    if not pair.target.samples or not any(run.samples for run in pair.baseline):
+        return Description(obstacle=because(Untested.NEEDS_SAMPLES))
     prepared = _samples(pair)
-    if reason := _unusable(pair) or _no_values(prepared):
+    if reason := _no_values(prepared):
         return Description(obstacle=reason)
     made = _chart(prepared, options)
     score, limit = made.violations.ratio, made.threshold
@@ -87,12 +89,6 @@ def _detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> l
     ]
     alone = (key in pair.unsettled for pair in tables for key in pair.keys)
     return in_families(entries, partial(_with_chances, options), alone=alone)
-
-
-def _unusable(pair: MetricPair) -> Reason | None:
-    if not pair.target.samples or not any(run.samples for run in pair.baseline):
-        return because(Untested.NEEDS_SAMPLES)
-    return None
 
 
 def _samples(pair: MetricPair) -> Prepared:

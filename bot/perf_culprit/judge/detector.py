@@ -55,11 +55,6 @@ def _not_judged(data: object, options: DetectorOptions) -> NoReturn:
     raise TypeError(f"the detector does not judge {data!r:.100} with {options!r:.100}")
 
 
-def _no_remarks(tables: Sequence[TablePair], options: DetectorOptions) -> Sequence[Reason]:
-    del tables, options
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sweep:
     """The values of a detector's `option` that an audit compares; `is_limit`: it only limits the score.
@@ -82,7 +77,7 @@ class Detector:
 
     detect: Callable[[Sequence[MetricPair], DetectorOptions], Assessed] = _not_judged
     detect_counters: Callable[[Sequence[TablePair], DetectorOptions], list[Evidence]] = _not_judged
-    remarks: Callable[[Sequence[TablePair], DetectorOptions], Sequence[Reason]] = _no_remarks
+    remarks: Callable[[Sequence[TablePair], DetectorOptions], Sequence[Reason]] = lambda _tables, _options: ()
     limit: LimitRule = field(default_factory=LimitRule)
     sweep: Sweep | None = None
 

@@ -6,8 +6,7 @@ from statistics import median
 import numpy as np
 from msgspec.structs import replace
 
-from perf_culprit.judge.metric_pairs import scale_benchmark
-from perf_culprit.judge.trials import DRAWS
+from perf_culprit.judge.trials import DRAWS, with_planted
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import PLANTED_CHANGES, USUAL_CHANGE, Seen, UnchangedTrials
 from perf_culprit.model.run import Benchmark, MetricKey, Run
@@ -43,8 +42,12 @@ class Planting:
     def noises(self) -> dict[MetricKey, float]:
         """Return the standard deviation of the logarithms of the executions' medians, by metric."""
         keys = set(self.keys)
+
+        def log_medians(benchmark: Benchmark) -> list[float]:
+            return [float(np.log(median(group))) for groups in _groups(benchmark).values() for group in groups]
+
         return {
-            first.key: float(np.std([np.log(median(group)) for one in (first, second) for group in _all(one)], ddof=1))
+            first.key: float(np.std(log_medians(first) + log_medians(second), ddof=1))
             for first, second in self._pairs
             if first.key in keys and min(*first.samples, *second.samples) > 0
         }
@@ -62,18 +65,15 @@ class Planting:
 
     def unchanged(self, rounds: int) -> UnchangedTrials:
         """Count the trials that warn without a change, and those that find the usual planted one."""
+        keys = self.keys
+        chosen = np.random.default_rng(self._seed).integers(len(keys), size=DRAWS).tolist()
         warned = sum(bool(self._judged(rounds, number, None, 0.0)) for number in range(DRAWS))
         return UnchangedTrials(
             trials=DRAWS,
             warned=warned,
             planted=USUAL_CHANGE,
-            detected=self.count_found(rounds, self._any(), USUAL_CHANGE),
+            detected=self.count_found(rounds, [keys[place] for place in chosen], USUAL_CHANGE),
         )
-
-    def _any(self) -> list[MetricKey]:
-        rng = np.random.default_rng(self._seed)
-        keys = self.keys
-        return [keys[int(place)] for place in rng.integers(len(keys), size=DRAWS)]
 
     def smallest_found(self, rounds: int, keys: Sequence[MetricKey]) -> float | None:
         """Search by halves: a larger change is found at least as often."""
@@ -105,7 +105,7 @@ class Planting:
         baseline, target = (
             replace(run, benchmarks=tuple(benchmarks)) for run, benchmarks in zip(self._sides, made, strict=True)
         )
-        return self._flagged(baseline, target if key is None else _plant(target, key, effect))
+        return self._flagged(baseline, target if key is None else with_planted(target, key, effect))
 
 
 def _groups(benchmark: Benchmark) -> dict[int, list[tuple[float, ...]]]:
@@ -118,10 +118,6 @@ def _groups(benchmark: Benchmark) -> dict[int, list[tuple[float, ...]]]:
     return by_round
 
 
-def _all(benchmark: Benchmark) -> list[tuple[float, ...]]:
-    return [group for groups in _groups(benchmark).values() for group in groups]
-
-
 def with_rounds(benchmark: Benchmark, rounds: Sequence[Sequence[tuple[float, ...]]]) -> Benchmark:
     """Return the benchmark with these executions of each round instead of its own."""
     groups = [(number, group) for number, some in enumerate(rounds, start=1) for group in some]
@@ -130,14 +126,4 @@ def with_rounds(benchmark: Benchmark, rounds: Sequence[Sequence[tuple[float, ...
         samples=tuple(sample for _, group in groups for sample in group),
         group_sizes=tuple(len(group) for _, group in groups),
         rounds=tuple(number for number, _ in groups),
-    )
-
-
-def _plant(run: Run, key: MetricKey, effect: float) -> Run:
-    return replace(
-        run,
-        benchmarks=tuple(
-            scale_benchmark(one, one.metric, (1 + effect) ** one.direction.worse_sign) if one.key == key else one
-            for one in run.benchmarks
-        ),
     )

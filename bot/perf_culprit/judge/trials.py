@@ -186,9 +186,11 @@ def rate(count: int, trials: int) -> Rate:
     return Rate(count=count, trials=trials, low=low, high=high)
 
 
-# Injected changes: one quiet metric is changed at a time, so that the others show what is normal.
 def planted_power(trials: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
-    """Return the shares of `draws` in which a metric, worse by each of PLANTED, is proven so or at least suspected."""
+    """Return the shares of `draws` in which a metric, worse by each of PLANTED, is proven so or at least suspected.
+
+    One quiet metric is changed at a time, so that the others show what is normal.
+    """
     quiet = [
         (entry.trial, finding.key)
         for entry in trials
@@ -208,13 +210,15 @@ def planted_power(trials: Sequence[JudgedTrial], judge: Judge, *, draws: int, rn
 
 
 def _find(judge: Judge, trial: RunTrial, key: MetricKey, effect: float) -> Finding | None:
-    target = replace(
-        trial.target,
-        benchmarks=tuple(_worsen(one, effect) if one.key == key else one for one in trial.target.benchmarks),
-    )
-    return next((entry for entry in judge(trial.baseline, target) if entry.key == key), None)
+    findings = judge(trial.baseline, with_planted(trial.target, key, effect))
+    return next((entry for entry in findings if entry.key == key), None)
 
 
-def _worsen(benchmark: Benchmark, effect: float) -> Benchmark:
-    worse = benchmark.metric.direction.worse_sign or 1
-    return scale_benchmark(benchmark, benchmark.metric, (1 + effect) ** worse)
+def with_planted(run: Run, key: MetricKey, effect: float) -> Run:
+    """Return the run with one metric worse by `effect`, or larger if neither direction is worse."""
+
+    def changed(benchmark: Benchmark) -> Benchmark:
+        worse = benchmark.direction.worse_sign or 1
+        return scale_benchmark(benchmark, benchmark.metric, (1 + effect) ** worse)
+
+    return replace(run, benchmarks=tuple(changed(one) if one.key == key else one for one in run.benchmarks))

@@ -200,7 +200,8 @@ class _Rows:
         is_bounded = abs(change) < LARGEST_CHANGE and (before.value != 0 or change == 0)
         least = least_change(pair.metric.unit)
         if self.is_paired and is_bounded:
-            after = _moved_side(after, before, max(change, least))
+            # The change is that within rounds: the sides' own values may differ the other way.
+            after = replace(after, value=before.value + abs(before.value) * max(change, least), statistic=PAIRED)
         worse = self.visible[0 if pair.metric.direction.worse_sign >= 0 else 1][row]
         coarse = self.is_constant[row] and milliseconds_per(pair.metric.unit) is not None
         too_short = _too_short(before, after, self.effect[row]) if coarse else None
@@ -263,11 +264,6 @@ def _no_bounds(baseline: Side, is_told: bool) -> Reason | None:
     return because(
         Untested.BASELINE_ZERO if baseline.value == 0 else Untested.BASELINE_NEAR_ZERO, statistic=baseline.statistic
     )
-
-
-def _moved_side(target: Side, baseline: Side, change: float) -> Side:
-    """Use the baseline's value with the change within rounds: the sides' own values may differ the other way."""
-    return replace(target, value=baseline.value + abs(baseline.value) * change, statistic=PAIRED)
 
 
 def _with_half_width(side: Side, half_width: float | None) -> Side:

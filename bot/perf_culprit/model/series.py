@@ -99,9 +99,8 @@ class SeriesChanges:
     values_lacking: int = 0
 
 
-# Differences between consecutive released versions [B17, section V].
 class Outcome(StrEnum):
-    """The comparison of two medians by a test and by their confidence intervals."""
+    """The comparison of two versions' medians by a test and by their confidence intervals [B17, section V]."""
 
     DEVIATION = "deviation"  # significantly different, and the intervals do not overlap
     SIGNIFICANT_OVERLAP = "significant_overlap"  # significantly different, but the intervals overlap

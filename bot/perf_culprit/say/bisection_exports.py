@@ -79,7 +79,7 @@ def bisection_log(report: BisectionReport) -> str:
             verdicts.setdefault(commit.commit, "skip")
         elif bad and commit.commit in commit_range.commits:
             verdicts.setdefault(commit.commit, "bad" if commit.commit in bad else "good")
-    return "\n".join(["git bisect start", *_lines(report, verdicts), *_mail_lines(report)]) + "\n"
+    return "\n".join(_log_lines(report, verdicts)) + "\n"
 
 
 def _with_descendants(report: BisectionReport, culprit: str) -> set[str]:
@@ -90,13 +90,11 @@ def _with_descendants(report: BisectionReport, culprit: str) -> set[str]:
     return reached
 
 
-def _lines(report: BisectionReport, verdicts: dict[str, str]) -> Iterator[str]:
+def _log_lines(report: BisectionReport, verdicts: dict[str, str]) -> Iterator[str]:
+    yield "git bisect start"
     for commit, verdict in verdicts.items():
         yield f"# {verdict}: [{commit}] {_subject(report, commit)}"
         yield f"git bisect {verdict} {commit}"
-
-
-def _mail_lines(report: BisectionReport) -> Iterator[str]:
     for culprit in report.outcome.culprits:
         yield f"# first bad commit: [{culprit.commit}] {_subject(report, culprit.commit)}"
 

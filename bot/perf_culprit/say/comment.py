@@ -46,9 +46,8 @@ def by_loudness(reports: Sequence[Report]) -> list[Report]:
 def render_summary(report: Report, *, options: PageOptions | None = None) -> str:
     """Render the job summary: the comment's text with as many rows as 1 MB allows."""
     page = page_of(comparison_document(report, options or PageOptions()))
-    return page.fitted(
-        _byte_length, limit=SUMMARY_LIMIT_BYTES, visible=TEXT_LIMITS.table_rows, folded=TEXT_LIMITS.table_rows
-    )
+    rows = TEXT_LIMITS.table_rows
+    return page.fitted(lambda text: len(text.encode()), limit=SUMMARY_LIMIT_BYTES, visible=rows, folded=rows)
 
 
 def check_title(report: Report) -> str:
@@ -68,7 +67,3 @@ def check_texts(reports: Sequence[Report], *, options: PageOptions) -> tuple[str
 def _utf16_length(text: str) -> int:
     """Count as GitHub's editor (JavaScript) does: an emoji is two. Never less than Python's count."""
     return len(text.encode("utf-16-le")) // 2
-
-
-def _byte_length(text: str) -> int:
-    return len(text.encode())

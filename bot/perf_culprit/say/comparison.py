@@ -112,11 +112,12 @@ def render_short(report: Report) -> str:
 
 def comparison_document(report: Report, options: PageOptions) -> Document:
     sections = split(report)
+    origins = (text for text in (through(report, repository_url=options.repository_url), untraced(report)) if text)
     nodes: list[DocumentNode] = [
         *head_line(options),
         _heading(report, sections),
         paragraph(_next_step(report, sections, options)),
-        *_origin_of_change(report, options),
+        *map(paragraph, origins),
         *_remarks(report, sections),
     ]
     if report.conclusion is Conclusion.NOT_AFFECTED:
@@ -174,13 +175,6 @@ def _next_step(report: Report, sections: Sections, options: PageOptions) -> Text
     which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
     subject = words("{} {}.", _label(step.subject, sections), Safe(step.effect))
     return words("{}{} {}", which, Strong(subject), instruction)
-
-
-def _origin_of_change(report: Report, options: PageOptions) -> Iterator[Paragraph]:
-    if (commit := through(report, repository_url=options.repository_url)) is not None:
-        yield paragraph(commit)
-    if (why := untraced(report)) is not None:
-        yield paragraph(why)
 
 
 def _weak(findings: Sequence[Finding], sections: Sections) -> Text:

@@ -262,11 +262,6 @@ def _certainty(finding: Finding) -> Text:
     return words("{}, left {} (now {})", Safe(tier if is_alone else f"{tier} {comparison(finding)}"), was, now)
 
 
-def _trend(finding: Finding) -> Text:
-    line = sparkline(finding.series)
-    return BlockText(line) if line else Safe("")
-
-
 _CHANGE: Final = (
     Column(name="before", role=ColumnRole.SIDE, right=True),
     Column(name="after", role=ColumnRole.SIDE, right=True),
@@ -300,7 +295,8 @@ def changed_cells(name: Text, finding: Finding) -> tuple[Text, ...]:
         change = Safe(f"\N{MULTIPLICATION SIGN}{numbers.significant(1 + (finding.relative_change or 0.0))}")
     is_bold = finding.verdict in CALLED_VERDICTS | {Verdict.DIFFERS} and change != NOTHING
     dotted = words("{}{}", _dot(finding), Strong(change) if is_bold else change)
-    return dotted, interval, name, _levels(finding), _certainty(finding), _trend(finding), _figures(finding)
+    trend = BlockText(line) if (line := sparkline(finding.series)) else Safe("")
+    return dotted, interval, name, _levels(finding), _certainty(finding), trend, _figures(finding)
 
 
 _GROUPS: Final = (
@@ -439,9 +435,6 @@ ACCEPTED: Final[Further] = (Column(name="accepted", role=ColumnRole.WORDS), _acc
 SEEN: Final[Further] = (Column(name=WOULD_SUSPECT, right=True), _visible_from)
 
 
-# Metrics out of control that were not called: chance, or similar baseline runs, explain them [N12, 5.3.1].
-#
-# They are not findings, but they are shown: they may help in the search for a cause.
 _OUTSIDE: Final = (
     Column(name="counter", role=ColumnRole.NAME),
     Column(name="outside", right=True),
@@ -452,7 +445,10 @@ _OUTSIDE: Final = (
 
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
-    """Return the findings in the order of their violation relative to its limit."""
+    """Return the metrics out of control that were not called, in the order of their violation relative to its limit.
+
+    Chance, or similar baseline runs, explain them [N12, 5.3.1], but they may help in the search for a cause.
+    """
     findings = (entry for entry in sections.quiet if leaves_limits(entry))
     return tuple(sorted(findings, key=lambda finding: (-finding.violation, finding.key)))
 

@@ -94,7 +94,11 @@ def plain(text: str, *, limit: int = TEXT_LIMITS.name_characters) -> str:
 
 def plain_lines(text: str) -> str:
     """Make several lines inert, where `::` at a line's start is a command too. Indentation stays."""
-    return terminal_lines("\n".join(map(_cut_line, text.split("\n"))), colour=False)
+    most = TEXT_LIMITS.line_characters
+    lines = (line.rstrip() for line in text.split("\n"))
+    return terminal_lines(
+        "\n".join(line if len(line) <= most else clean(line, limit=most) for line in lines), colour=False
+    )
 
 
 def terminal_lines(text: str, *, colour: bool) -> str:
@@ -163,11 +167,6 @@ def marker(comment: str) -> Safe:
     if not _MARKER.fullmatch(comment) or "--" in comment[4:-3]:
         raise ValueError(f"not a marker comment: {comment!r}")
     return Safe(comment)
-
-
-def _cut_line(line: str) -> str:
-    line = line.rstrip()
-    return line if len(line) <= TEXT_LIMITS.line_characters else clean(line, limit=TEXT_LIMITS.line_characters)
 
 
 def _plain_line(line: str, pattern: re.Pattern[str]) -> str:

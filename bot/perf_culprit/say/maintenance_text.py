@@ -140,7 +140,8 @@ def imported_text(imported: Imported) -> str:
     verb = "imported" if imported.stored else "would import"
     new = imported.runs - imported.already_stored - imported.dropped
     share = f"{new:,} of " if new < imported.runs else ""
-    what = f"{share}{count_of(imported.runs, 'run')} of {count_of(imported.commits, 'commit')}{_dates(imported)}"
+    dates = f" ({imported.first:%Y-%m-%d} to {imported.last:%Y-%m-%d})" if imported.first and imported.last else ""
+    what = f"{share}{count_of(imported.runs, 'run')} of {count_of(imported.commits, 'commit')}{dates}"
     named = list_names([plain(suite, limit=40) for suite in imported.suites], most=TEXT_LIMITS.suites)
     doubt = "" if imported.on_line else "; is --repo the repository of these results?"
     lines = [
@@ -159,12 +160,6 @@ def imported_text(imported: Imported) -> str:
     if imported.dropped:
         lines.append(f"  beyond the history's size limit, so not kept: the oldest {count_of(imported.dropped, 'run')}")
     return "\n".join(lines) + "\n"
-
-
-def _dates(imported: Imported) -> str:
-    if imported.first is None or imported.last is None:
-        return ""
-    return f" ({imported.first:%Y-%m-%d} to {imported.last:%Y-%m-%d})"
 
 
 def history_size_text(size: HistorySize) -> str:

@@ -142,7 +142,8 @@ def _advice(report: Report, sections: Sections) -> str:
         case Conclusion.INCONCLUSIVE if other_load_clauses(sections):
             return "Measure under the load of the baseline. If this is the new load, later runs compare with it."
         case Conclusion.INCONCLUSIVE:
-            return _untested_advice(sections)
+            nothing = "Check that the baseline and this run measure the same benchmarks."
+            return rounds_advice(sections) or ("The reason for each is below." if sections.untested else nothing)
         case Conclusion.FIRST_RUN:
             count = count_of(len(report.new) or sections.total, sections.noun)
             return f"{count} measured. Once a run of the base branch is recorded, the next one is compared."
@@ -152,12 +153,6 @@ def _advice(report: Report, sections: Sections) -> str:
             return f"Neither a pass nor a regression. {_MEASURE_AGAIN}"
         case _:
             return unchanged_advice(report, sections)
-
-
-def _untested_advice(sections: Sections) -> str:
-    if not sections.untested:
-        return "Check that the baseline and this run measure the same benchmarks."
-    return rounds_advice(sections) or "The reason for each is below."
 
 
 def _nothing_else(sections: Sections) -> str:

@@ -63,13 +63,14 @@ def flame_page(comparison: TreeComparison) -> str:
     return page(Safe(title + flame_section(comparison)), title="call trees", scripts=["flame.js.j2"])
 
 
-# Every finding as data of a page's script, which lists, searches and draws them: names are never markup.
-
 _NOT_NORMAL: Final = 0.05  # p-values below it
 
 
 def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]]) -> Safe:
-    """Return HTML with a row per finding. `history` has the change points of findings' `series`."""
+    """Return HTML with a row per finding as its script's data: names are never markup.
+
+    `history` has the change points of findings' `series`.
+    """
     sections = split(report)
     rows = [_row(finding, history.get(finding.key, ()), sections.several_metrics) for finding in report.findings]
     present = [

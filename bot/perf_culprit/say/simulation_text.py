@@ -56,7 +56,8 @@ def _document(report: SimulationReport) -> Document:
     if report.saturation:
         nodes.append(paragraph(_saturation_text(report.saturation)))
     if report.demands:
-        nodes.append(_demands(report.demands))
+        head = ("component", "resource", "request", "measured demand", "model's", "variance explained")
+        nodes.append(grid(head, [*map(_demand_cells, report.demands)], Safe("Demands, in units held for a second")))
     return Document(nodes=tuple(nodes), more_at=Safe("the JSON"))
 
 
@@ -232,11 +233,6 @@ def _number(setting: str) -> tuple[float, str]:
     """Return the number and the unit of a setting."""
     match = _NUMBER.fullmatch(setting)
     return (float(match[1]), match[2].strip()) if match else (0.0, "")
-
-
-def _demands(demands: Sequence[Demanded]) -> Table:
-    head = ("component", "resource", "request", "measured demand", "model's", "variance explained")
-    return grid(head, [*map(_demand_cells, demands)], Safe("Demands, in units held for a second"))
 
 
 def _demand_cells(each: Demanded) -> tuple[Text, ...]:

@@ -44,7 +44,7 @@ def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:  # noqa: PLR09
         case Phase.SEARCH:
             return _search_rounds(standing, k)
         case Phase.CONFIRM:
-            before, after = standing.edges(standing.positions[state.suspect or ""] - 1)
+            before, after = standing.edges(standing.suspect)
             at_once = 1 if standing.before_phase.model.is_quiet else min(max(standing.fresh_rounds, 1), MORE_AT_ONCE)
             wanted = max(confirming_rounds(standing) - standing.fresh_rounds, at_once) - pending
             ends = (0,) if min(before, default=0) < 0 else ()  # how far good is from that parent is the other answer
@@ -143,7 +143,7 @@ def _still_to_come(standing: SearchView) -> int:
     if state.phase is Phase.REPRODUCE:  # a change that more executions do not show is given up
         return min(expected_executions(standing), max(2 * LAST_ANALYSIS - standing.executions, 0), standing.left)
     if state.phase is Phase.CONFIRM:
-        candidate = standing.positions[state.suspect or ""] - 1
+        candidate = standing.suspect
         before, _ = standing.edges(candidate)
         if standing.model.is_quiet:
             return (len(before) + 1) * max(confirming_rounds(standing) - standing.fresh_rounds, 1)

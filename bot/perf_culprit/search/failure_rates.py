@@ -203,12 +203,6 @@ def _information(standing: SearchView, view: _View) -> Floats:
     return np.asarray(np.where(standing.usable, np.maximum(gain, 0.0), 0.0))
 
 
-def _leading(standing: SearchView, view: _View) -> tuple[int, float]:
-    """The likeliest candidate, with the mass of those that no measurement separates from it."""
-    best = int(np.argmax(view.mass))
-    return best, float(view.mass[standing.group_of(best)].sum())
-
-
 def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:
     """Return up to `k` rounds: both ends, the commit that tells most, or the suspect with its parents."""
     phase, size = standing.state.phase, standing.reach.size
@@ -217,14 +211,10 @@ def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:
     if phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
         return [(Purpose.REPRODUCE, (_good(standing), size))] * k
     if phase is Phase.CONFIRM:
-        before, after = standing.edges(_suspect(standing))
+        before, after = standing.edges(standing.suspect)
         return [(Purpose.CONFIRM, (*(_good(standing) if one == 0 else one for one in before), after))] * k
     best = np.argsort(-_information(standing, _view(standing)), kind="stable")[:k].tolist()
     return [(Purpose.SEARCH, (_good(standing) if one == 0 else one,)) for one in best]
-
-
-def _suspect(standing: SearchView) -> int:
-    return standing.positions[standing.state.suspect or ""] - 1
 
 
 def advance(standing: SearchView) -> SearchState:
@@ -256,8 +246,9 @@ def _after_ends(standing: SearchView) -> SearchState:
 
 
 def _after_search(standing: SearchView, view: _View) -> SearchState:
-    best, chance = _leading(standing, view)
-    if chance < LIKELY:
+    best = int(np.argmax(view.mass))
+    # No measurement separates the likeliest candidate from the others of its group.
+    if float(view.mass[standing.group_of(best)].sum()) < LIKELY:
         return standing.state
     state = replace(standing.state, since=len(standing.state.results), suspect=standing.name(best + 1))
     if standing.edges(best)[0]:
@@ -267,7 +258,7 @@ def _after_search(standing: SearchView, view: _View) -> SearchState:
 
 def _after_confirmation(standing: SearchView, view: _View) -> SearchState:
     """Name the suspect by all executions, and by those of this phase. Search on if its posterior falls."""
-    state, group = standing.state, standing.group_of(_suspect(standing))
+    state, group = standing.state, standing.group_of(standing.suspect)
     chance = float(view.mass[group].sum())
     if chance < 0.5:
         return replace(state, phase=Phase.SEARCH, since=len(state.results), suspect=None)
@@ -278,7 +269,7 @@ def _after_confirmation(standing: SearchView, view: _View) -> SearchState:
 
 def _odds_against_parents(standing: SearchView) -> float:
     """The evidence of the confirming rounds that the suspect fails more often than each parent."""
-    before, after = standing.edges(_suspect(standing))
+    before, after = standing.edges(standing.suspect)
     fresh = _tally(standing, standing.state.since)
     sides = [fresh.get(one, (0, 0)) for one in (*before, after)]
     return min((log_odds_of_rise(side, sides[-1]) for side in sides[:-1]), default=-np.inf)
@@ -303,9 +294,7 @@ def _rates(standing: SearchView, before: tuple[int, int], since: tuple[int, int]
 
 
 def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
-    outcome = Outcome(
-        kind=kind, executions=standing.executions, rounds=len(standing.state.results), skipped=standing.skipped
-    )
+    outcome = standing.bare_outcome(kind)
     good, bad = _ends(standing)
     if kind is OutcomeKind.UNMEASURABLE or not (good[1] and bad[1]):
         return outcome
@@ -323,7 +312,7 @@ def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
 
 
 def _culprit(standing: SearchView) -> Culprit:
-    view, at = _view(standing), _suspect(standing)
+    view, at = _view(standing), standing.suspect
     changed = standing.reach.row(at)
     sides = [(int(view.failed[one].sum()), int(view.runs[one].sum())) for one in (~changed, changed)]
     rates = _rates(standing, *sides)

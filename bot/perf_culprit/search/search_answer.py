@@ -31,13 +31,7 @@ def outcome_of(standing: SearchView, kind: OutcomeKind, *, needed: int | None = 
 
     There are no suspects if the budget is spent and the ends deny a change: their posteriors assume one.
     """
-    base = Outcome(
-        kind=kind,
-        executions=standing.executions,
-        rounds=len(standing.state.results),
-        skipped=standing.skipped,
-        noise=_noise(standing),
-    )
+    base = replace(standing.bare_outcome(kind), noise=_noise(standing))
     # Until the merge base was measured to be as fast as the good commit, a change has no good end.
     lacks_good_end = kind is OutcomeKind.NOT_REPRODUCED and standing.state.phase is Phase.MERGE_BASE
     if lacks_good_end or kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
@@ -57,9 +51,9 @@ def outcome_of(standing: SearchView, kind: OutcomeKind, *, needed: int | None = 
 
 
 def _change_of_good(standing: SearchView) -> tuple[Reason, ...]:
-    suspect = standing.positions[standing.state.suspect or ""]
-    parent = standing.edges(suspect - 1)[0][0]
-    names = {"commit": standing.short(suspect), "parent": standing.short(parent)}
+    suspect = standing.suspect
+    parent = standing.edges(suspect)[0][0]
+    names = {"commit": standing.short(suspect + 1), "parent": standing.short(parent)}
     size = difference(standing, parent, 0)
     if size is None:
         return (because(SearchReason.CHANGE_OF_GOOD, **names),)
@@ -70,7 +64,7 @@ def _change_of_good(standing: SearchView) -> tuple[Reason, ...]:
 def lost_parent(standing: SearchView) -> tuple[Reason, ...]:
     suspect = standing.state.suspect
     parent = standing.state.commit_range.outside.get(suspect or "")
-    if suspect is None or parent is None or standing.edges(standing.positions[suspect] - 1)[0]:
+    if suspect is None or parent is None or standing.edges(standing.suspect)[0]:
         return ()
     at = standing.with_outside
     return (because(SearchReason.PARENT_LOST, commit=standing.short(at[suspect]), parent=standing.short(at[parent])),)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from perf_culprit.arrays import Booleans, Floats, Integers
-from perf_culprit.model.bisection import FailureKind, Job, Phase, Purpose, Result, SearchState
+from perf_culprit.model.bisection import FailureKind, Job, Outcome, OutcomeKind, Phase, Purpose, Result, SearchState
 from perf_culprit.model.run import short_hash
 from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search.descendants import Descendants
@@ -54,6 +54,15 @@ class SearchView:
         commit_range = self.state.commit_range
         candidates = {commit: place + 1 for place, commit in enumerate(commit_range.commits)}
         return {commit_range.good: 0, **dict.fromkeys(commit_range.merge_bases, 0), **candidates}
+
+    @property
+    def suspect(self) -> int:
+        """The candidate that is being confirmed."""
+        return self.positions[self.state.suspect or ""] - 1
+
+    def bare_outcome(self, kind: OutcomeKind) -> Outcome:
+        """Return an answer with only what every answer has."""
+        return Outcome(kind=kind, executions=self.executions, rounds=len(self.state.results), skipped=self.skipped)
 
     @cached_property
     def _beside(self) -> tuple[str, ...]:
@@ -281,13 +290,9 @@ class SearchView:
 
         A parent outside the range is below 0. There is none before if such a parent cannot be measured.
         """
-        after = self._first_usable_after(candidate)
-        before = sorted(self._usable_before(candidate))
-        return tuple(before[-2:]), after
-
-    def _first_usable_after(self, candidate: int) -> int:
-        reached = self.reach.row(candidate) & self.usable
-        return int(np.flatnonzero(reached)[0]) if reached.any() else self.reach.size
+        reached = np.flatnonzero(self.reach.row(candidate) & self.usable)
+        after = int(reached[0]) if reached.size else self.reach.size
+        return tuple(sorted(self._usable_before(candidate))[-2:]), after
 
     def _usable_before(self, candidate: int) -> set[int]:
         commit_range = self.state.commit_range

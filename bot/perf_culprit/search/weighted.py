@@ -124,7 +124,7 @@ def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:
         bases = tuple(-1 - place for place in range(len(state.commit_range.merge_bases)))
         return [(Purpose.MERGE_BASE, (0, *bases))] * min(k, max(repetitions - len(state.results) - pending, 0))
     if state.phase is Phase.CONFIRM:
-        before, after = standing.edges(_suspect(standing))
+        before, after = standing.edges(standing.suspect)
         wanted = repetitions - int(_fewest(_against_parents(standing))) - pending
         return [(Purpose.CONFIRM, (*before, after))] * min(k, max(wanted, 0))
     stand = _replay(standing)
@@ -170,13 +170,9 @@ def _end_of_tests(standing: SearchView, candidates: Sequence[int]) -> SearchStat
     return replace(state, phase=Phase.DONE, outcome=outcome)
 
 
-def _suspect(standing: SearchView) -> int:
-    return standing.positions[standing.state.suspect or ""] - 1
-
-
 def _against_parents(standing: SearchView) -> list[Floats]:
     """The suspect minus each of its parents, in the rounds that followed the search; empty without such a parent."""
-    before, after = standing.edges(_suspect(standing))
+    before, after = standing.edges(standing.suspect)
     state = standing.state
     samples = samples_of(state, standing.with_outside, state.results[state.since :])
     return [round_differences(samples, parent, after) for parent in before]
@@ -208,9 +204,7 @@ def _conclude(standing: SearchView, kind: OutcomeKind) -> SearchState:
 
 
 def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
-    outcome = Outcome(
-        kind=kind, executions=standing.executions, rounds=len(standing.state.results), skipped=standing.skipped
-    )
+    outcome = standing.bare_outcome(kind)
     ends = _ends(standing)
     if kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE} or len(ends) < 2:
         return outcome
@@ -234,7 +228,7 @@ def _change(standing: SearchView, differences: Floats) -> tuple[float, Interval]
 
 def _answer(standing: SearchView, pairs: Sequence[Floats]) -> Outcome:
     """Name the suspect if it is slower than each of its parents; otherwise say what these rounds show."""
-    suspect = _suspect(standing)
+    suspect = standing.suspect
     if not pairs:
         outcome = _outcome(standing, OutcomeKind.SUSPECT_SET)
         return replace(outcome, suspects=_suspects(standing), notes=lost_parent(standing))

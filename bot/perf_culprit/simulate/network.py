@@ -12,9 +12,11 @@ from perf_culprit.simulate.design import Arrival, Design, Distribution, Link, Sc
 from perf_culprit.simulate.stations import Station, Streams, stations
 
 
-# The resources of one component instance, which requests get all at once or not at all [F11, 4.3.1.6].
 class Pool:
-    """Resources with finite units. Requests that cannot get everything they need wait, first come, first served."""
+    """The resources of one component instance, which requests get all at once or not at all [F11, 4.3.1.6].
+
+    Units are finite. Requests that cannot get everything they need wait, first come, first served.
+    """
 
     def __init__(self, environment: simpy.Environment, capacities: Sequence[float], *, room: int | None) -> None:
         self._environment = environment

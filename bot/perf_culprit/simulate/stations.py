@@ -165,9 +165,11 @@ def _service(design: Design, name: str, kind: str, order: Mapping[str, int]) -> 
     )
 
 
-# The mean load of each resource: the utilisation law, without a simulation [Lazowska 1984, 3.3].
 def offered_loads(design: Design, scenario: Scenario) -> tuple[OfferedLoad, ...]:
-    """Return the load of each resource and shared link, highest first. Losses and refusals are ignored."""
+    """Return the mean load of each resource and shared link, highest first. Losses and refusals are ignored.
+
+    This is the utilisation law, without a simulation [Lazowska 1984, 3.3].
+    """
     flows = Flows(design, scenario)
     return tuple(sorted((*flows.of_resources(), *flows.of_links()), key=lambda load: -load.share))
 

@@ -65,7 +65,8 @@ def compare_sides(blocks: BlockMeans, *, least_change: Floats, tiers: Tiers, rng
     by_jumps = size * observed.of(np.abs(change), TO_PROVE)
     by_labels = np.zeros(size)
     if checked:
-        by_labels = _by_labels(noise.tails(least_change, jumps=TO_SUSPECT))
+        loudness = _loudness(noise.tails(least_change, jumps=TO_SUSPECT))
+        by_labels = relabelled_rates(loudness, largest_loudness(loudness))
         rate = np.maximum(rate, by_labels)
     else:
         rate = np.maximum(rate, by_model)
@@ -155,11 +156,6 @@ def _suite_tail(tails: Floats, labellings: Labellings, worth: float) -> SuiteTai
 def _loudness(tails: Floats) -> Floats:
     loudness: Floats = -np.log(np.maximum(tails, 1e-300))
     return loudness
-
-
-def _by_labels(tails: Floats) -> Floats:
-    loudness = _loudness(tails)
-    return relabelled_rates(loudness, largest_loudness(loudness))
 
 
 def _difference(x: Floats, is_target: Booleans, present: Booleans) -> Floats:

@@ -65,8 +65,9 @@ def fit_quality(load: Floats, values: Floats, *, model: LinearLoad) -> FitQualit
     residual, total = values - model.at(load), values - values.mean()
     squares = float((total * total).sum())
     r_squared = 1 - float((residual * residual).sum()) / squares if squares > 0 else 0.0
-    chosen = _sample_places(len(load))
-    load, values = load[chosen], values[chosen]
+    if len(load) > WORK_LIMITS.tested_samples:
+        chosen = _random_places(len(load))
+        load, values = load[chosen], values[chosen]
     splits = _splits(len(load))
     fitted = 2 * len(load) // 3 if len(load) >= SMALLEST_SPLIT else len(load)
     train, test = splits[:, :fitted], splits[:, fitted:] if len(load) >= SMALLEST_SPLIT else splits
@@ -94,13 +95,9 @@ def scaling_factors(load: Floats, *, model: LinearLoad, reference: float) -> Flo
     return factors
 
 
-def _sample_places(count: int) -> Integers:
-    """Choose samples at random, not every k-th, because load often has a period."""
-    return np.arange(count) if count <= WORK_LIMITS.tested_samples else _random_places(count)
-
-
 @lru_cache(maxsize=32)
 def _random_places(count: int) -> Integers:
+    """Choose samples at random, not every k-th, because load often has a period."""
     return np.random.default_rng(0).choice(count, WORK_LIMITS.tested_samples, replace=False)
 
 
