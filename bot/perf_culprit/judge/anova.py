@@ -11,11 +11,11 @@ import numpy as np
 from scipy import special
 
 from perf_culprit.judge.by_sample import Published, SampleTest
-from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
+from perf_culprit.judge.detector import Detector, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
 from perf_culprit.judge.suite_units import SuiteUnits
-from perf_culprit.judge.unit_evidence import Description, assess, named_numbers
+from perf_culprit.judge.unit_evidence import Description, named_numbers
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.stats.conventions import ALPHA, LEVEL
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 WIDE_HALF_WIDTH: Final = 0.10
 
 
-def _detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-    """Return one evidence per pair, in order."""
-    return _PUBLISHED.decide(assess(pairs, options, test="anova", describe=_describe), options)
-
-
 def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorOptions) -> SampleTest | None:
     if (p_value := evidence.details.get("p_anova")) is None:
         return None
@@ -44,9 +39,6 @@ def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorO
     half, difference = float(special.stdtrit(freedom, 0.5 + LEVEL / 2)) * error, after.value - before.value
     differs = p_value < options.settings.proven
     return SampleTest(p_value=p_value, low=difference - half, high=difference + half, differs=differs)
-
-
-_PUBLISHED: Final = Published(statistic=MEAN, of_benchmarks=0.14, of_runs=0.75, test=_by_sample)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
@@ -95,4 +87,7 @@ def _uncertain(half_width: float, coefficient_of_variation: float) -> tuple[Reas
     return (because(Remark.MEAN_UNCERTAIN, width=half_width, repetitions=needed, wanted=WIDE_HALF_WIDTH),)
 
 
-DETECTOR: Final = Detector(detect=_detect)
+_PUBLISHED: Final = Published(
+    name="anova", describe=_describe, statistic=MEAN, of_benchmarks=0.14, of_runs=0.75, test=_by_sample
+)
+DETECTOR: Final = Detector(detect=_PUBLISHED.detect)

@@ -1,13 +1,15 @@
 """`unit: sample`: the published test of a detector decides, on samples as if they were independent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import EXACT, untested
+from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
+from perf_culprit.judge.unit_evidence import Describe, assess
 from perf_culprit.model.finding import BY_SAMPLE, Evidence, Interval, Side
 from perf_culprit.model.reason import Remark, Untested, because
 from perf_culprit.stats.conventions import LEVEL
@@ -31,13 +33,16 @@ class Published:
     `of_benchmarks`, and in `of_runs` some.
     """
 
+    name: str
+    describe: Describe
     statistic: str
     of_benchmarks: float
     of_runs: float
     test: Callable[[Evidence, Side, Side, DetectorOptions], SampleTest | None]
 
-    def decide(self, assessed: Assessed, options: DetectorOptions) -> Assessed:
-        """If asked to, replace the engine's judgement by the test's, except on exact numbers."""
+    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
+        """Return one evidence per pair, in order. If asked to, the test decides, except on exact numbers."""
+        assessed = assess(pairs, options, test=self.name, describe=self.describe)
         if options.settings.unit != "sample":
             return assessed
         note = because(Remark.BY_SAMPLE, of_benchmarks=self.of_benchmarks, of_runs=self.of_runs)

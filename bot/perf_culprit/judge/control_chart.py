@@ -12,7 +12,7 @@ from scipy import special
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.counter_samples import Prepared, cut_runs, prepare_counters
-from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions, LimitRule, Sweep
+from perf_culprit.judge.detector import Detector, DetectorOptions, LimitRule, Sweep
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
 from perf_culprit.judge.metric_pairs import MetricPair
@@ -44,11 +44,6 @@ class Charted:
     own_excesses: Floats
     ratios: Floats | None
     medians: RunMedians
-
-
-def _detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-    """Return one evidence per pair, in order; a call needs the engine's call and samples outside the limits."""
-    return assess(pairs, options, test="control_chart", describe=_describe)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
@@ -252,7 +247,8 @@ def _side(samples: Floats, *, median: float, runs: int) -> Side:
 
 
 DETECTOR: Final = Detector(
-    detect=_detect,
+    # A call needs the engine's call and samples outside the limits.
+    detect=partial(assess, test="control_chart", describe=_describe),
     detect_counters=_detect_counters,
     limit=LimitRule(
         is_set=lambda policy: policy.control_chart.violation_threshold is not None,

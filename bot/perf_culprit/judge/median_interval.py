@@ -11,11 +11,11 @@ import numpy as np
 
 from perf_culprit.arrays import Floats
 from perf_culprit.judge.by_sample import Published, SampleTest
-from perf_culprit.judge.detector import Assessed, Detector, DetectorOptions
+from perf_culprit.judge.detector import Detector, DetectorOptions
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEDIAN
 from perf_culprit.judge.suite_units import SuiteUnits
-from perf_culprit.judge.unit_evidence import Description, assess, named_numbers
+from perf_culprit.judge.unit_evidence import Description, named_numbers
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.stats.order_interval import (
@@ -29,11 +29,6 @@ from perf_culprit.stats.order_interval import (
 from perf_culprit.stats.ragged import Ragged
 
 
-def _detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-    """Return one evidence per pair, in order."""
-    return _PUBLISHED.decide(assess(pairs, options, test="median_interval", describe=_describe), options)
-
-
 def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorOptions) -> SampleTest | None:
     del before, after, options  # the source fixes the level
     own = evidence.details
@@ -45,9 +40,6 @@ def _by_sample(evidence: Evidence, before: Side, after: Side, options: DetectorO
         high=own["difference_high"],
         differs=bool(own["difference_excludes_zero"] and not own["intervals_overlap"]),
     )
-
-
-_PUBLISHED: Final = Published(statistic=MEDIAN, of_benchmarks=0.30, of_runs=0.90, test=_by_sample)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
@@ -110,4 +102,7 @@ def _at_least(estimate: MedianEstimate, error: Floats) -> MedianEstimate:
     return MedianEstimate(estimate.median, np.maximum(estimate.error, error), estimate.degrees_of_freedom)
 
 
-DETECTOR: Final = Detector(detect=_detect)
+_PUBLISHED: Final = Published(
+    name="median_interval", describe=_describe, statistic=MEDIAN, of_benchmarks=0.30, of_runs=0.90, test=_by_sample
+)
+DETECTOR: Final = Detector(detect=_PUBLISHED.detect)

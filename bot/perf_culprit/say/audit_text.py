@@ -22,7 +22,6 @@ from perf_culprit.model.text_limits import TEXT_LIMITS
 from perf_culprit.say.document import (
     Bullets,
     Column,
-    Document,
     DocumentNode,
     Name,
     Shown,
@@ -38,7 +37,7 @@ from perf_culprit.say.finding_tables import metric_name
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import count_of, format_deviation, lasted, percent, percent_at_least
 from perf_culprit.say.reason_text import sentence, worded
-from perf_culprit.say.render_terminal import WIDE, render_terminal
+from perf_culprit.say.render_terminal import log_text
 
 
 def foresight_text(foresight: Foresight) -> str:
@@ -48,7 +47,7 @@ def foresight_text(foresight: Foresight) -> str:
         lines.append(Safe(_needed_text(foresight)))
     if foresight.executions is not None and foresight.samples is not None:
         lines.append(Safe(_sources(foresight, foresight.executions, foresight.samples)))
-    return render_terminal(Document(nodes=(paragraph(*lines),)), width=WIDE, colour=False)
+    return log_text(paragraph(*lines))
 
 
 def _noise_text(foresight: Foresight) -> Text:
@@ -86,7 +85,7 @@ _VERSION = 2
 
 
 def render_audit(audit: Audit) -> str:
-    return render_terminal(Document(nodes=tuple(_nodes(audit))), width=WIDE, colour=False, more_at="the JSON")
+    return log_text(*_nodes(audit), more_at="the JSON")
 
 
 def _nodes(audit: Audit) -> Iterator[DocumentNode]:
@@ -275,7 +274,7 @@ def qualification_text(answer: Qualification) -> str:
     if answer.seen:
         nodes.append(table(_FORMS, answer.seen, _form, shown=Shown.TABLE))
     nodes.append(paragraph(*map(Safe, _promises(answer))))
-    return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False)
+    return log_text(*nodes)
 
 
 def machines_text(noise: NoiseSources, *, machines: int) -> str:

@@ -24,7 +24,6 @@ from perf_culprit.say.document import (
     Address,
     Bullets,
     CommitLink,
-    Document,
     DocumentNode,
     Figure,
     Fold,
@@ -46,7 +45,7 @@ from perf_culprit.say.inert import SHORT_HASH, Safe, clean, plain
 from perf_culprit.say.numbers import MINUS, count_of, percent
 from perf_culprit.say.reason_text import change_words, worded
 from perf_culprit.say.render_markdown import markdown_text
-from perf_culprit.say.render_terminal import WIDE, render_terminal
+from perf_culprit.say.render_terminal import log_text
 
 _T = TypeVar("_T")
 PLAIN_NUMBERS: Final = MetricKey("result", "value")  # numbers without a name
@@ -60,7 +59,7 @@ def bisection_text(report: BisectionReport, *, colour: bool = False, verbose: bo
     evidence = [*map(Safe, phrases.evidence_sentences(report.outcome))] if verbose else []
     more = (Bullets(items=evidence, total=len(evidence), title=Safe("Evidence")),) if evidence else ()
     nodes = (*bisection_nodes(report), *more, *revert_or_accept(report))
-    return render_terminal(Document(nodes=nodes), width=WIDE, colour=colour, more_at="")
+    return log_text(*nodes, colour=colour, more_at="")
 
 
 def bisection_markdown(report: BisectionReport) -> str:
@@ -271,7 +270,7 @@ def _plot(report: BisectionReport) -> Iterator[Text]:
         yield Toned(Safe(line), named[entry.commit]) if entry.commit in named else Safe(line)
 
 
-def plot_commits(commits_with_values: Sequence[MeasuredCommit], *, width: int = _PLOT_WIDTH) -> list[str]:
+def plot_commits(commits_with_values: Sequence[MeasuredCommit]) -> list[str]:
     """Draw a line per commit: a dot for its mean, its interval, and an axis at the good level. No foreign text."""
     commits = _without_middle(commits_with_values)
     ends = [0.0]
@@ -284,11 +283,11 @@ def plot_commits(commits_with_values: Sequence[MeasuredCommit], *, width: int = 
     span = (high - low) or 1.0
 
     def column(value: float) -> int:
-        return round(min(max((value - low) / span, 0.0), 1.0) * (width - 1))
+        return round(min(max((value - low) / span, 0.0), 1.0) * (_PLOT_WIDTH - 1))
 
     lines = []
     for entry in commits:
-        cells = [" "] * width
+        cells = [" "] * _PLOT_WIDTH
         if entry.confidence_interval is not None:
             first, last = column(entry.confidence_interval.low), column(entry.confidence_interval.high)
             cells[first : last + 1] = "─" * (last + 1 - first)

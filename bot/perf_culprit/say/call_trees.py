@@ -45,7 +45,6 @@ from perf_culprit.say.document import (
     Column,
     ColumnRole,
     CommitLink,
-    Document,
     DocumentNode,
     DocumentPart,
     Fold,
@@ -67,7 +66,7 @@ from perf_culprit.say.headlines import only_diagnosis
 from perf_culprit.say.inert import Safe, unbroken
 from perf_culprit.say.numbers import amount, count_of, percent, quantities
 from perf_culprit.say.reason_text import worded
-from perf_culprit.say.render_terminal import WIDE, render_terminal
+from perf_culprit.say.render_terminal import log_text
 
 SUSPECT_ROWS: Final = 20
 CULPRIT_ROWS: Final = 5
@@ -274,7 +273,7 @@ def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
     nodes += _size_of_comparison(comparison)
     if _to_test(comparison):
         nodes.append(_impact(comparison, title="Services to test again"))
-    return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="the JSON")
+    return log_text(*nodes, more_at="the JSON")
 
 
 def _parts_row(suspect: ComparedSuspect) -> TableRow:

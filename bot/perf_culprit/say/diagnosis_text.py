@@ -42,7 +42,7 @@ from perf_culprit.say.document import (
 from perf_culprit.say.inert import NO_BREAK, Safe, plain
 from perf_culprit.say.numbers import amount, count_of, percent, quantities, significant
 from perf_culprit.say.render_html import html_of, page
-from perf_culprit.say.render_terminal import WIDE, render_terminal
+from perf_culprit.say.render_terminal import log_text
 
 _BAR_WIDTH: Final = 30
 _FAULT_SENTENCES: Final = {
@@ -71,8 +71,7 @@ RECORD_FAULTS: Final = {
 
 def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
     """Render the diagnosis for a terminal, without foreign control characters. No line starts with foreign text."""
-    document = Document(nodes=tuple(_reading_nodes(diagnosis, top)))
-    return render_terminal(document, width=WIDE, colour=False, more_at="the JSON")
+    return log_text(*_reading_nodes(diagnosis, top), more_at="the JSON")
 
 
 def diagnosis_page(diagnosis: Diagnosis, *, top: int = 20) -> str:

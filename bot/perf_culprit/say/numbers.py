@@ -177,11 +177,11 @@ def _scale(unit: str) -> _Scale | None:
     return None
 
 
-def amount_text(quantity: Quantity, *, limit: int = TEXT_LIMITS.shown_unit_characters) -> str:
-    """Return the amount for a terminal. The tool's own unit is cut after `limit` characters."""
+def amount_text(quantity: Quantity) -> str:
+    """Return the amount for a terminal. The tool's own unit is cut."""
     if not quantity.unit.strip():
         return quantity.number
-    unit = quantity.unit if quantity.is_own else plain(quantity.unit, limit=limit)
+    unit = quantity.unit if quantity.is_own else plain(quantity.unit, limit=TEXT_LIMITS.shown_unit_characters)
     return f"{quantity.number}{'' if unit == '%' else ' '}{unit}"
 
 

@@ -14,6 +14,7 @@ from perf_culprit.say.document import (
     ColumnRole,
     CommitLink,
     Document,
+    DocumentNode,
     DocumentPart,
     Emphasis,
     Figure,
@@ -44,8 +45,6 @@ INDENT: Final = " " * len(MARK)
 RESET: Final = "\x1b[0m"
 BOLD: Final = "\x1b[1m"
 LISTED_ROWS: Final = 20
-# The width of a text for a log, where no row is cut.
-WIDE: Final = 10_000
 
 
 def terminal(text: Text, *, colour: bool = False) -> str:
@@ -123,7 +122,8 @@ def _list(table: Table, more_at: str) -> str:
     listed = list(table.first(table.total))
     names_by_words: dict[str, list[str]] = {}
     for row in listed:
-        names_by_words.setdefault(_words(table.columns, row), []).append(_name_with_figures(table.columns, row))
+        row_words = ", ".join(_of(ColumnRole.WORDS, table.columns, row))
+        names_by_words.setdefault(row_words, []).append(_name_with_figures(table.columns, row))
     if len(names_by_words) == len(listed):
         return _bullets(
             [f"{name}: {words}" if words else name for words, (name,) in names_by_words.items()], table.total, more_at
@@ -132,10 +132,6 @@ def _list(table: Table, more_at: str) -> str:
         "\n".join([*([f"{words}:"] if words else []), _bullets(names, len(names), more_at)])
         for words, names in names_by_words.items()
     )
-
-
-def _words(columns: Sequence[Column], row: TableRow) -> str:
-    return ", ".join(_of(ColumnRole.WORDS, columns, row))
 
 
 def _name_with_figures(columns: Sequence[Column], row: TableRow) -> str:
@@ -158,6 +154,11 @@ def _bullets(lines: Sequence[str], total: int, more_at: str) -> str:
 def _more(hidden: int, more_at: str) -> list[str]:
     where = f": see {more_at}" if more_at else ""
     return [f"and {hidden:,} more{where}"] if hidden else []
+
+
+def log_text(*nodes: DocumentNode, colour: bool = False, more_at: str = "report.json") -> str:
+    """Render a text for a log, where no row is cut."""
+    return render_terminal(Document(nodes=nodes), width=10_000, colour=colour, more_at=more_at)
 
 
 def render_terminal(document: Document, *, width: int, colour: bool, more_at: str = "report.json") -> str:

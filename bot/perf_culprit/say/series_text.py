@@ -57,7 +57,7 @@ from perf_culprit.say.numbers import (
 )
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_html import html, html_of, page
-from perf_culprit.say.render_terminal import WIDE, columns, render_terminal
+from perf_culprit.say.render_terminal import columns, log_text
 
 _FORMAT: Final = "perf-culprit-changes"
 _VERSION: Final = 1
@@ -123,11 +123,9 @@ def changes_text(table: SeriesTable, all_changes: Sequence[SeriesChanges]) -> st
     label = None if table.label_name is None else plain(table.label_name, limit=TEXT_LIMITS.tag_characters)
     nodes = [node for entry in told_first for node in _series_nodes(entry, label, alone=len(all_changes) == 1)]
     notes = [*map(worded, table.notes)]
-    return _terminal_text([*nodes, *([Bullets(items=notes, total=len(notes), title=Safe("Notes"))] if notes else [])])
-
-
-def _terminal_text(nodes: Sequence[DocumentNode]) -> str:
-    return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="--json")
+    if notes:
+        nodes.append(Bullets(items=notes, total=len(notes), title=Safe("Notes")))
+    return log_text(*nodes, more_at="--json")
 
 
 def _series_nodes(changes: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[DocumentNode]:
@@ -152,17 +150,12 @@ def _series_nodes(changes: SeriesChanges, label: str | None, *, alone: bool) -> 
     if changes.alarms:
         yield _table(label, ("changed since row", "change", "strength"), changes.alarms, _alarm_cells)
     if alone or changes.changes or changes.alarms:
-        yield _series_figure(changes)
+        steps = [(change.index, change.before, change.after) for change in changes.changes]
+        yield Figure(lines=tuple(map(Safe, labelled_plot(series.values, steps, series.unit))))
 
 
 def _heading(text: Text, *below: Text) -> Heading:
     return Heading(text=text, tone=Tone.PLAIN, below=below)
-
-
-def _series_figure(changes: SeriesChanges) -> Figure:
-    """Draw the series from oldest to newest, with its levels."""
-    steps = [(change.index, change.before, change.after) for change in changes.changes]
-    return Figure(lines=tuple(map(Safe, labelled_plot(changes.series.values, steps, changes.series.unit))))
 
 
 def _alarm_lines(changes: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> Iterator[Text]:
@@ -223,7 +216,7 @@ SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u2
 
 
 def releases_text(matrix: DeviationMatrix) -> str:
-    return _terminal_text([*_releases(matrix)])
+    return log_text(*_releases(matrix), more_at="--json")
 
 
 def releases_page(matrix: DeviationMatrix) -> str:

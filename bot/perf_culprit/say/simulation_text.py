@@ -35,11 +35,11 @@ from perf_culprit.say.document import (
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import amount, count_of, percent, percent_at_least, quantities, significant
 from perf_culprit.say.render_html import html_of, page
-from perf_culprit.say.render_terminal import WIDE, render_terminal
+from perf_culprit.say.render_terminal import log_text
 
 
 def simulation_text(report: SimulationReport) -> str:
-    return render_terminal(_document(report), width=WIDE, colour=False)
+    return log_text(*_document(report).nodes)
 
 
 def simulation_html(report: SimulationReport) -> str:

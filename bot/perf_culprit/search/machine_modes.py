@@ -77,7 +77,7 @@ def _width(share: Floats, residual: Floats, usual: float) -> Floats:
     return np.asarray(np.sqrt(squares / (share.sum(axis=1, keepdims=True) + PRIOR_EXECUTIONS)))
 
 
-def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[Modes]:
+def _em(y: Floats, x: Floats, block: Integers) -> list[Modes]:
     """Fit the two modes by expectation maximisation without the chain, from several starts at once (axis 0)."""
     _, row = np.unique(block, return_inverse=True)
     indicator = (row[:, None] == np.arange(row.max() + 1)).astype(np.float64)
@@ -95,7 +95,7 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
     offset_sd = np.full((len(slow), 1), spread / 4)
     level = low = share = np.zeros((len(slow), 1))
     in_slow = in_fast = slow
-    for _ in range(iterations):
+    for _ in range(40):
         fast = 1 - slow
         rest = y - step * x - offset @ indicator.T
         share = np.clip(slow.mean(axis=1, keepdims=True), 1.5 / len(y), 1 - 1.5 / len(y))

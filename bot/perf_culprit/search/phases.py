@@ -36,16 +36,12 @@ def advance(standing: SearchView) -> SearchState:
     while True:
         state = standing.state
         decided = _RULES[state.phase](standing) if state.phase in _RULES else state
-        if decided is state:
-            return _without_budget(standing)
-        standing = standing.later(decided)
-
-
-def _without_budget(standing: SearchView) -> SearchState:
-    state = standing.state
-    if state.phase is Phase.DONE or standing.pending or standing.left >= 2:
-        return state
-    return conclude(standing, OutcomeKind.BUDGET_SPENT)
+        if decided is not state:
+            standing = standing.later(decided)
+        elif state.phase is Phase.DONE or standing.pending or standing.left >= 2:
+            return state
+        else:
+            return conclude(standing, OutcomeKind.BUDGET_SPENT)
 
 
 def _enter(standing: SearchView, phase: Phase, **changes: object) -> SearchState:

@@ -1,6 +1,6 @@
 """Results of rounds as arrays: one row per execution, in execution order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from perf_culprit.arrays import Booleans, Floats, Integers
-from perf_culprit.model.bisection import Job, Result, SearchState, Sought
+from perf_culprit.model.bisection import Result, SearchState, Sought
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,10 +61,11 @@ def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequen
     commit: list[int] = []
     block: list[int] = []
     for number, result in enumerate((*state.stored, *state.results) if results is None else results):
-        for name in _execution_order(result, jobs.get(result.job_id)):
+        job = jobs.get(result.job_id)
+        for name in sorted(result.values) if job is None else job.commits:
             if name not in positions:
                 continue
-            values = result.values[name]
+            values = result.values.get(name, ())
             y += [sign * float(np.log(value)) for value in values]
             commit += [positions[name]] * len(values)
             block += [number] * len(values)
@@ -88,12 +89,6 @@ def orientation(state: SearchState) -> int:
     )
     rises = not good or not bad or worse * (fmean(bad) - fmean(good)) >= 0
     return worse if rises else -worse
-
-
-def _execution_order(result: Result, job: Job | None) -> Iterable[str]:
-    if job is None:
-        return sorted(result.values)
-    return (name for name in job.commits if name in result.values)
 
 
 def autocorrelation(residuals: Floats, block: Integers) -> float | None:

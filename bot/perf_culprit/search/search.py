@@ -97,13 +97,10 @@ class Search:
         if jobs:
             self._standing = self._standing.later(replace(state, jobs=(*state.jobs, *jobs)))
         elif not self._standing.pending and state.outcome is None:
-            self._end()
+            # No more measurements are allowed, so the present answer is final.
+            outcome = self._engine.partial_outcome(self._standing)
+            self._standing = self._standing.later(replace(state, outcome=outcome))
         return tuple(jobs)
-
-    def _end(self) -> None:
-        """End the search: no more measurements are allowed, so the present answer is final."""
-        outcome = self._engine.partial_outcome(self._standing)
-        self._standing = self._standing.later(replace(self.state, outcome=outcome))
 
     def _job(self, number: int, purpose: Purpose, commits: Sequence[int]) -> Job:
         names = [self._standing.name(commit) for commit in commits]

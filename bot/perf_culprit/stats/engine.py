@@ -38,16 +38,9 @@ BENCHMARK_FIELDS: Final = tuple(one.name for one in fields(UnitJudgement) if one
 
 
 def judge_units(
-    table: UnitTable,
-    *,
-    least_change: float | Floats = LEAST_CHANGE,
-    tiers: Tiers | None = None,
-    seed: int = 0,
+    table: UnitTable, *, least_change: float | Floats = LEAST_CHANGE, tiers: Tiers | None = None
 ) -> UnitJudgement:
-    """Judge which benchmarks changed. `least_change` (a logarithm, common or (B,)): a smaller change does not count.
-
-    `seed` seeds the random choice of labellings.
-    """
+    """Judge which benchmarks changed. `least_change` (a logarithm, common or (B,)): a smaller change does not count."""
     tiers = tiers or Tiers()
     here = np.isfinite(table.location)
     least_change = np.broadcast_to(np.asarray(least_change, dtype=np.float64), len(here))
@@ -56,7 +49,7 @@ def judge_units(
     whole = _merge(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change, tiers))
     if not noisy.any():
         return whole
-    part, rng = table.part(noisy), np.random.default_rng(seed)
+    part, rng = table.part(noisy), np.random.default_rng(0)
     part = part.ordered if part.is_in_rounds else part
     is_swapped = not part.has_smaller_target
     compared = _compare(part.mirrored() if is_swapped else part, least_change[noisy], tiers, rng)

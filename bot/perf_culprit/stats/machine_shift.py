@@ -106,7 +106,7 @@ class JudgedShift:
     rate: float
 
 
-def shift_between(common: Floats, is_target: Booleans, correlation: float = NEIGHBOURS) -> JudgedShift:
+def shift_between(common: Floats, is_target: Booleans) -> JudgedShift:
     """Judge the shift of one kind between sides of several blocks by how its blocks (K,) differ within sides."""
     target, base = common[is_target], common[~is_target]
     change = float(target.mean() - base.mean())
@@ -114,7 +114,7 @@ def shift_between(common: Floats, is_target: Booleans, correlation: float = NEIG
     worth = (len(common) - 2) / HALF
     variance = (SHIFT_WORTH * SHIFT**2 + inner / HALF) / (SHIFT_WORTH + worth) * (1 / len(target) + 1 / len(base))
     own_part = (len(common) - 2) / (len(common) - 2 + SHIFT_WORTH)
-    error = math.sqrt(variance * float(widened(is_target[None], correlation, own_part)[0]))
+    error = math.sqrt(variance * float(widened(is_target[None], NEIGHBOURS, own_part)[0]))
     return JudgedShift(change=change, error=error, rate=_rate(abs(change), error, SHIFT_WORTH + worth))
 
 
