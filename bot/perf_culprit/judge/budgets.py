@@ -1,7 +1,6 @@
 """Absolute limits that the configuration sets, such as the size of a package: whether the target keeps each."""
 
 import math
-from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from statistics import median
 
@@ -17,15 +16,13 @@ from perf_culprit.model.work_limits import WORK_LIMITS
 
 def checked_budgets(target: Run, settings: PolicySettings) -> tuple[BudgetCheck, ...]:
     """Return one check per metric that has a budget, exceeded ones first."""
-    checks = sorted(_checks(target, settings), key=lambda check: list(BudgetState).index(check.state))
-    return tuple(checks[: WORK_LIMITS.budget_checks])
-
-
-def _checks(target: Run, settings: PolicySettings) -> Iterator[BudgetCheck]:
+    checks = []
     for benchmark in target.benchmarks if settings.budgets else ():
         budget = next((entry for entry in settings.budgets if entry.matches(benchmark.key)), None)
         if budget is not None and not settings.of(benchmark.key).ignore:
-            yield _check(benchmark, budget, settings)
+            checks.append(_check(benchmark, budget, settings))
+    checks.sort(key=lambda check: list(BudgetState).index(check.state))
+    return tuple(checks[: WORK_LIMITS.budget_checks])
 
 
 def _check(benchmark: Benchmark, budget: BudgetConfig, settings: PolicySettings) -> BudgetCheck:

@@ -38,7 +38,9 @@ def median_allowance(target: Floats, runs: Sequence[Floats], *, longer: bool) ->
     few = len(runs) < FEW_RUNS
     if not runs or not (few or longer):
         return 0.0
-    scale = _scale(_level(target), _level(np.concatenate(runs))) ** 2
+    level, usual = _level(target), _level(np.concatenate(runs))
+    # The baseline's noise at the target's level; not reduced for a level that is lower by chance.
+    scale = min(2 * level / usual, 1.0) ** 2 if level > 0 < usual else 1.0
     own, others = median_error(target), [scale * median_error(run) for run in runs]
     return own + sum(others) / len(runs) ** 2 if few else max(own - float(np.mean(others)), 0.0)
 
@@ -47,11 +49,6 @@ def _level(values: Floats) -> float:
     """The median; 0 without values."""
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else 0.0
-
-
-def _scale(target: float, baseline: float) -> float:
-    """Scale of the baseline's noise at the target's level; not reduced for a level that is lower by chance."""
-    return min(2 * target / baseline, 1.0) if target > 0 < baseline else 1.0
 
 
 def median_error(values: Floats) -> float:

@@ -302,9 +302,9 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
 
 def through(report: Report, *, repository_url: str | None) -> Text | None:
     """Return the commit with its subject and author, if it is known and its call trees do not contradict it."""
-    diagnosis = report.diagnosis
+    diagnosis, is_regression = report.diagnosis, report.conclusion is Conclusion.REGRESSION
     looks_worse = any(finding.looks_worse for finding in report.findings)
-    if diagnosis is None or diagnosis.commit is None or not (looks_worse or _is_regression(report)):
+    if diagnosis is None or diagnosis.commit is None or not (looks_worse or is_regression):
         return None
     if diagnosis.answer is Answer.NOT_SLOWER:
         return None
@@ -313,11 +313,7 @@ def through(report: Report, *, repository_url: str | None) -> Text | None:
         commit = words("{} {}", commit, Name(diagnosis.subject, TEXT_LIMITS.tree_subject_characters))
     if diagnosis.author:
         commit = words("{} by {}", commit, Name(diagnosis.author))
-    return words("{} {}.", Safe("Most likely through" if _is_regression(report) else "If so, through"), commit)
-
-
-def _is_regression(report: Report) -> bool:
-    return report.conclusion is Conclusion.REGRESSION
+    return words("{} {}.", Safe("Most likely through" if is_regression else "If so, through"), commit)
 
 
 def untraced(report: Report) -> Text | None:

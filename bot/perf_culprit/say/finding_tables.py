@@ -116,23 +116,16 @@ def accepted_document(entries: Sequence[Acceptance]) -> Document:
 
 
 def _trades(entry: Acceptance, *, is_better: bool) -> list[Text]:
-    return [
-        words("{} {}", _traded_name(one, entry), _sides(one))
-        for one in entry.changes or ()
-        if one.is_better is is_better
-    ]
+    return [_trade(one, entry) for one in entry.changes or () if one.is_better is is_better]
 
 
-def _traded_name(one: TradedChange, entry: Acceptance) -> Text:
-    if one.benchmark == entry.benchmark:
-        return Prose(one.metric, TEXT_LIMITS.metric_characters)
-    return metric_name(MetricKey(one.benchmark, one.metric), with_metric=True)
-
-
-def _sides(one: TradedChange) -> Text:
+def _trade(one: TradedChange, entry: Acceptance) -> Text:
+    name: Text = Prose(one.metric, TEXT_LIMITS.metric_characters)
+    if one.benchmark != entry.benchmark:
+        name = metric_name(MetricKey(one.benchmark, one.metric), with_metric=True)
     before, after = map(numbers.amount, numbers.quantities((one.before, one.after), one.unit))
     change = f" ({numbers.percent(one.after / one.before - 1, signed=True)})" if one.before else ""
-    return words("{} → {}{}", before, after, Safe(change))
+    return words("{} {} → {}{}", name, before, after, Safe(change))
 
 
 _VERIFIED: Final = (

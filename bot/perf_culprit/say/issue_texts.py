@@ -161,9 +161,9 @@ def _body(opening: Text, rows: Table, *, name: str, commits: SuspectRange, optio
 
 def _issue_text(nodes: Sequence[DocumentNode], how: str, *, options: IssueOptions) -> str:
     """Render the nodes between the marker and the mentions. `how` are our own words after "Found by this run"."""
-    ends = [paragraph(words("Found by {}{}", Hyperlink(Safe("this run"), options.run_url), Safe(how)))]
-    if options.run_url is None:
-        ends.clear()
+    ends = []
+    if options.run_url is not None:
+        ends.append(paragraph(words("Found by {}{}", Hyperlink(Safe("this run"), options.run_url), Safe(how))))
     if options.mentions:
         # The configuration's pattern allows only names of users and teams.
         ends.append(paragraph(Safe(f"cc {' '.join(options.mentions)}")))

@@ -277,7 +277,10 @@ def _frame(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
 
 
 def _shaded_cells(row: Metric, versions: Sequence[str]) -> Iterator[str]:
-    shades = {cell.version: f' class="{SHADES[cell.verdict]} {_size(cell)}"' for cell in row.cells if _moved(cell)}
+    shades = {}
+    for cell in filter(_moved, row.cells):
+        gap = len(GAPS) if cell.gap is None else bisect_right(GAPS, cell.gap)
+        shades[cell.version] = f' class="{SHADES[cell.verdict]} matrix-gap-{gap}"'
     for version, symbol in zip(versions, _symbols(row, versions), strict=True):
         content, _, change = symbol.partition(" ")
         if change and len(versions) > TEXT_LIMITS.wide_versions:
@@ -285,10 +288,6 @@ def _shaded_cells(row: Metric, versions: Sequence[str]) -> Iterator[str]:
         else:
             content = symbol
         yield f"<td{shades.get(version, '')}>{content}</td>"
-
-
-def _size(cell: Cell) -> str:
-    return f"matrix-gap-{len(GAPS) if cell.gap is None else bisect_right(GAPS, cell.gap)}"
 
 
 def _curves(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:

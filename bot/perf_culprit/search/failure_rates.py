@@ -5,7 +5,7 @@ hypothesis is "no change". Jeffreys' Beta(1/2, 1/2) is the prior of each rate: a
 All hypotheses share one posterior. The next commit to execute is the one whose result says most about it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
@@ -16,7 +16,6 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from perf_culprit.arrays import Floats
-from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import (
     Culprit,
     Outcome,
@@ -35,7 +34,7 @@ from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.search.further_steps import BUDGET_SHARE
 from perf_culprit.search.odds import ODDS_20
-from perf_culprit.search.search_answer import lost_parent
+from perf_culprit.search.search_answer import likeliest, lost_parent
 from perf_culprit.search.search_view import FIRST_ANALYSIS, LIKELY, Round, SearchView
 from perf_culprit.stats.conventions import LEVEL
 
@@ -308,7 +307,9 @@ def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
         return replace(outcome, notes=(because(SearchReason.OTHER_WAY, direction=way.value),) if is_other else ())
     if kind is OutcomeKind.CULPRIT:
         return replace(outcome, culprits=(_culprit(standing),))
-    return replace(outcome, suspects=tuple(_suspects(standing)), notes=lost_parent(standing))
+    mass = _view(standing).mass
+    suspected = likeliest(standing, mass / max(float(mass.sum()), 1e-300))  # as if there is a change
+    return replace(outcome, suspects=suspected, notes=lost_parent(standing))
 
 
 def _culprit(standing: SearchView) -> Culprit:
@@ -327,17 +328,6 @@ def _culprit(standing: SearchView) -> Culprit:
         improvement=_falls(standing),
         rates=rates,
     )
-
-
-def _suspects(standing: SearchView) -> Iterator[Suspect]:
-    """Yield the smallest set with `LEVEL` of the mass, most probable first, if there is a change."""
-    view = _view(standing)
-    mass = view.mass / max(float(view.mass.sum()), 1e-300)
-    order = np.argsort(-mass, kind="stable")
-    number = int(np.searchsorted(np.cumsum(mass[order]), LEVEL)) + 1
-    for candidate in order[: min(number, ARTIFACT_LIMITS.listed_suspects)].tolist():
-        name = standing.name(candidate + 1)
-        yield Suspect(commit=name, posterior=float(mass[candidate]), skipped=standing.skipped.get(name))
 
 
 def partial_outcome(standing: SearchView) -> Outcome:

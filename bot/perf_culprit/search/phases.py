@@ -48,17 +48,10 @@ def _enter(standing: SearchView, phase: Phase, **changes: object) -> SearchState
     return replace(standing.state, phase=phase, since=len(standing.state.results), **changes)
 
 
-def _ends_fail(standing: SearchView) -> bool:
-    commit_range = standing.state.commit_range
-    return any(
-        commit in standing.skipped for commit in (commit_range.good, commit_range.bad, *commit_range.merge_bases)
-    )
-
-
 def _merge_base(standing: SearchView) -> SearchState:
     """Check that the merge base is still fast. Otherwise the good side fixed a slowness, or both sides have it."""
     state = standing.state
-    if _ends_fail(standing):
+    if standing.ends_fail:
         return conclude(standing, OutcomeKind.UNMEASURABLE)
     good, bad = state.commit_range.good, state.commit_range.bad
     places = {good: 0, **dict.fromkeys(state.commit_range.merge_bases, 1), bad: 2}
@@ -88,7 +81,7 @@ def _merge_base(standing: SearchView) -> SearchState:
 
 def _reproduce(standing: SearchView) -> SearchState:  # noqa: PLR0911 - a rule of the phase each
     state = standing.state
-    if _ends_fail(standing):
+    if standing.ends_fail:
         return conclude(standing, OutcomeKind.UNMEASURABLE)
     counts = standing.samples.counts(standing.reach.size + 1)
     per_end = int(min(counts[0], counts[-1]))

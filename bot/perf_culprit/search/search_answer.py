@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 from scipy.optimize import isotonic_regression
 
+from perf_culprit.arrays import Floats
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import Culprit, DecayPart, Noise, Outcome, OutcomeKind, Phase, SearchState, Suspect
 from perf_culprit.model.finding import Interval
@@ -47,7 +48,7 @@ def outcome_of(standing: SearchView, kind: OutcomeKind, *, needed: int | None = 
         return _culprits(standing, base)
     if standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
         return replace(base, visible_effect=visible_effect(standing))
-    return replace(base, suspects=_suspects(standing), notes=lost_parent(standing))
+    return replace(base, suspects=likeliest(standing, standing.model.mass), notes=lost_parent(standing))
 
 
 def _change_of_good(standing: SearchView) -> tuple[Reason, ...]:
@@ -57,7 +58,7 @@ def _change_of_good(standing: SearchView) -> tuple[Reason, ...]:
     size = difference(standing, parent, 0)
     if size is None:
         return (because(SearchReason.CHANGE_OF_GOOD, **names),)
-    change, interval = _change(standing, size)
+    change, interval = change_of(standing, size)
     return (because(SearchReason.CHANGE_OF_GOOD, **names, change=change, low=interval.low, high=interval.high),)
 
 
@@ -116,12 +117,12 @@ def _with_change(standing: SearchView, base: Outcome) -> Outcome:
     counts = standing.samples.counts(standing.reach.size + 1)
     if not counts[0] or not counts[-1]:
         return base
-    change, interval = _change(standing, end_to_end(standing))
+    change, interval = change_of(standing, end_to_end(standing))
     knows_noise = counts[0] + counts[-1] >= FEW_RESIDUALS
     return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
 
 
-def _change(standing: SearchView, step: StepSize) -> tuple[float, Interval]:
+def change_of(standing: SearchView, step: StepSize) -> tuple[float, Interval]:
     """Convert a step to a relative change of the metric, with its interval."""
     sign = standing.sign
     ends = (sign * (step.center - step.half), sign * (step.center + step.half))
@@ -136,7 +137,7 @@ def _culprits(standing: SearchView, base: Outcome) -> Outcome:
     suspects: list[Suspect] = []
     for candidate, size in zip(standing.named, named_sizes(standing), strict=True):
         commit = standing.name(candidate + 1)
-        change, interval = _change(standing, size)
+        change, interval = change_of(standing, size)
         step = steps[commit]
         culprits.append(
             Culprit(
@@ -175,9 +176,8 @@ def _suspect(standing: SearchView, candidate: int, posterior: float) -> Suspect:
     return Suspect(commit=commit, posterior=posterior, skipped=standing.skipped.get(commit))
 
 
-def _suspects(standing: SearchView) -> tuple[Suspect, ...]:
-    """The smallest set with `LEVEL` of the mass, most probable first; inseparable commits stay together."""
-    mass = standing.model.mass
+def likeliest(standing: SearchView, mass: Floats) -> tuple[Suspect, ...]:
+    """Return the smallest set with `LEVEL` of the mass, most probable first."""
     order = np.argsort(-mass, kind="stable")
     count = int(np.searchsorted(np.cumsum(mass[order]), LEVEL)) + 1
     return tuple(

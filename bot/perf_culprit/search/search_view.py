@@ -101,6 +101,11 @@ class SearchView:
                 skipped[commit] = failure.message or str(failure.kind)
         return skipped
 
+    @property
+    def ends_fail(self) -> bool:
+        commit_range = self.state.commit_range
+        return any(one in self.skipped for one in (commit_range.good, commit_range.bad, *commit_range.merge_bases))
+
     @cached_property
     def works(self) -> Floats:
         """The chance that each commit can be measured [N + 1]: failures have neighbours.

@@ -16,12 +16,11 @@ from scipy.special import stdtr, stdtrit
 
 from perf_culprit.arrays import Booleans, Floats
 from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Progress, Purpose, SearchState, Suspect
-from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search.descendants import Descendants
 from perf_culprit.search.level_sizes import StepSize, mean_difference, round_differences
 from perf_culprit.search.round_samples import samples_of
-from perf_culprit.search.search_answer import lost_parent
+from perf_culprit.search.search_answer import change_of, lost_parent
 from perf_culprit.search.search_view import Round, SearchView
 from perf_culprit.stats.conventions import LEVEL, ROUNDING
 
@@ -138,8 +137,7 @@ def next_rounds(standing: SearchView, k: int) -> Sequence[Round]:
 def advance(standing: SearchView) -> SearchState:
     """Return the state after the tests that its results allow."""
     state = standing.state
-    commit_range = state.commit_range
-    if any(name in standing.skipped for name in (commit_range.good, commit_range.bad, *commit_range.merge_bases)):
+    if standing.ends_fail:
         return _conclude(standing, OutcomeKind.UNMEASURABLE)
     if state.phase is Phase.MERGE_BASE and len(rounds := _merge_base_rounds(standing)) >= state.settings.repetitions:
         if _is_slower(standing, rounds):
@@ -208,7 +206,7 @@ def _outcome(standing: SearchView, kind: OutcomeKind) -> Outcome:
     ends = _ends(standing)
     if kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE} or len(ends) < 2:
         return outcome
-    change, interval = _change(standing, ends)
+    change, interval = change_of(standing, mean_difference(ends))
     visible = _visible(standing, mean_difference(ends)) if kind in UNSEEN else None
     return replace(outcome, relative_change=change, confidence_interval=interval, visible_effect=visible)
 
@@ -219,13 +217,6 @@ def _visible(standing: SearchView, size: StepSize) -> float:
     return max(float(np.expm1(size.spread * quantiles.sum())), standing.state.settings.minimum_effect)
 
 
-def _change(standing: SearchView, differences: Floats) -> tuple[float, Interval]:
-    """Convert differences to a relative change of the metric, with its interval."""
-    size, sign = mean_difference(differences), standing.sign
-    low, high = sorted(float(np.expm1(sign * (size.center + side))) for side in (-size.half, size.half))
-    return float(np.expm1(sign * size.center)), Interval(low=low, high=high, level=LEVEL)
-
-
 def _answer(standing: SearchView, pairs: Sequence[Floats]) -> Outcome:
     """Name the suspect if it is slower than each of its parents; otherwise say what these rounds show."""
     suspect = standing.suspect
@@ -233,7 +224,7 @@ def _answer(standing: SearchView, pairs: Sequence[Floats]) -> Outcome:
         outcome = _outcome(standing, OutcomeKind.SUSPECT_SET)
         return replace(outcome, suspects=_suspects(standing), notes=lost_parent(standing))
     nearest = min(pairs, key=lambda differences: float(differences.mean()))
-    change, interval = _change(standing, nearest)
+    change, interval = change_of(standing, mean_difference(nearest))
     name, rounds = standing.short(suspect + 1), len(nearest)
     if not all(_is_slower(standing, differences) for differences in pairs):
         note = because(
@@ -265,7 +256,7 @@ def _step_after(standing: SearchView) -> Iterator[Reason]:
     stand, end = _replay(standing), standing.reach.size
     rest = stand.levels[end] - stand.levels[stand.bad]
     if _is_slower(standing, rest):
-        change, interval = _change(standing, rest)
+        change, interval = change_of(standing, mean_difference(rest))
         names = {"before": standing.short(stand.bad), "after": standing.short(end)}
         yield because(SearchReason.STEP_AFTER, **names, change=change, low=interval.low, high=interval.high)
 
