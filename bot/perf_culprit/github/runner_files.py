@@ -117,17 +117,14 @@ def group(stream: TextIO, title: str) -> Iterator[None]:
 
 def message_command(level: LogLevel, message: str, *, title: str) -> str:
     """Return the command that shows `message` on the run's page. No text can end it early or add another."""
-    return f"::{level} title={property_text(title)}::{command_text(message)}"
+    title = command_text(title).replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={title}::{command_text(message)}"
 
 
 def command_text(text: str) -> str:
     # `##[` starts a command anywhere, also inside another one.
     escaped = text.replace("##[", f"#{ZERO_WIDTH_SPACE}#[")
     return escaped.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def property_text(text: str) -> str:
-    return command_text(text).replace(":", "%3A").replace(",", "%2C")
 
 
 _OUTPUT_NAME = re.compile(r"[a-z][a-z0-9-]{0,99}")

@@ -275,7 +275,10 @@ def _suggestion(those: list[MeasuringStep], repository: Repository) -> Suggestio
         is_sure=first.is_sure and not is_tried and not any(name.startswith("matrix.") for name in done.unknown),
         steps=tuple(done.steps),
         services=first.job.services,
-        needs=tuple(_needs(first.job)),
+        needs=(
+            *(f"the service {name}" for name in first.job.services),
+            *([f"a machine of `{first.job.runner}`"] if OTHER_MACHINES.search(first.job.runner) else ()),
+        ),
         lacks=tuple(dict.fromkeys(done.lacks)),
         fault=next((command.fault for command in commands if command.fault), ""),
     )
@@ -283,12 +286,6 @@ def _suggestion(those: list[MeasuringStep], repository: Repository) -> Suggestio
 
 # Machines that a usual one cannot stand in for.
 OTHER_MACHINES: Final = re.compile(rf"{OTHER_SYSTEMS.pattern}|gpu|cuda|self-hosted|bare-metal", re.IGNORECASE)
-
-
-def _needs(job: WorkflowJob) -> Iterator[str]:
-    yield from (f"the service {name}" for name in job.services)
-    if OTHER_MACHINES.search(job.runner):
-        yield f"a machine of `{job.runner}`"
 
 
 def _ways(commands: list[BenchmarkCommand]) -> Iterator[list[BenchmarkCommand]]:

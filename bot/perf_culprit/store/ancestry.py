@@ -35,10 +35,6 @@ class Ancestry:
     anchor: str = MERGE_BASE
     notes: tuple[Reason, ...] = ()
 
-    @property
-    def anchor_is_candidate(self) -> bool:
-        return self.anchor == MERGE_BASE
-
 
 def find_ancestry(
     repository: Path | None,

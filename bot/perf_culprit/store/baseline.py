@@ -207,7 +207,7 @@ def select_runs(
 ) -> Selection:
     """Walk from the newest stored run to the oldest that is still needed."""
     positions = {commit: position for position, commit in enumerate(ancestry.commits)}
-    first = 0 if ancestry.anchor_is_candidate else 1
+    first = 0 if ancestry.anchor == MERGE_BASE else 1
     selection = Selection(restarts=Restarts(accepted=accepted, positions=positions, head=head))
     older = 0
     for stored in stored_runs:

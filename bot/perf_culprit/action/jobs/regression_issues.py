@@ -100,7 +100,8 @@ def track_regressions(
         config=config,
         commits=_commits(report, repository),
         accepted=accepted,
-        issues=_without_reference(host.tracked_issues(suite=report.suite)),
+        # A comparison with the commit before does not concern the issue about a release.
+        issues={key: issue for key, issue in host.tracked_issues(suite=report.suite).items() if key != reference_key()},
         against_history=against_history if report.baseline_source is BaselineSource.PAIRED else None,
         notices=notices,
     )
@@ -174,11 +175,6 @@ def _mentions(
 
 def _changes(groups: Iterable[Sequence[Finding]]) -> list[tuple[MetricKey, float | None]]:
     return [(finding.key, finding.relative_change) for group in groups for finding in group]
-
-
-def _without_reference(issues: Mapping[str, TrackedIssue]) -> dict[str, TrackedIssue]:
-    """Leave out the issue about a release: a comparison with the commit before does not concern it."""
-    return {key: issue for key, issue in issues.items() if key != reference_key()}
 
 
 def stored_acceptances(*, config: Config, place: HistoryPlace) -> tuple[Acceptance, ...]:
