@@ -213,12 +213,7 @@ def controller(job: ActionJob, host: Host, config: Config) -> "Iterator[Controll
     # The branch is the repository's own, never a pull request's.
     runs = host.dispatcher(workflow=config.bisect.workflow, ref=default_branch(job))
     with open_controller(
-        runs,
-        config=config,
-        remote=remote(job),
-        name=job.context.run_id,
-        report=teller.tell,
-        objection=teller.objection,
+        runs, config=config, remote=remote(job), name=job.context.run_id, report=teller.tell, objection=teller.objection
     ) as opened:
         yield opened
 

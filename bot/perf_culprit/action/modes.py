@@ -12,9 +12,7 @@ from perf_culprit.errors import BotError
 from perf_culprit.github.bot_texts import reference_check_name
 from perf_culprit.github.host import Host
 from perf_culprit.github.job_context import Context
-from perf_culprit.github.runner_files import (
-    LogLevel,
-)
+from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.report import Report
 from perf_culprit.say.unjudged_texts import Lack
 

@@ -53,10 +53,7 @@ def find_requested(pull: PullRequestState, request: RequestedRun) -> PullRequest
     if not pull.is_open or pull.head_sha != request.head:
         return PullRequestSearch(reason=MOVED_ON)
     found_pull = PullRequest(
-        number=request.pull_request,
-        head_sha=request.head,
-        base_branch=pull.base_branch,
-        from_fork=pull.from_fork,
+        number=request.pull_request, head_sha=request.head, base_branch=pull.base_branch, from_fork=pull.from_fork
     )
     return PullRequestSearch(pull_requests=(found_pull,))
 

@@ -104,12 +104,7 @@ def record(options: Record) -> int:
     from perf_culprit.say.comparison import render_short
 
     with shown(options):
-        stored, report = record_files(
-            options,
-            config=chosen_config(options),
-            stdin=sys.stdin.buffer,
-            warn=warn,
-        )
+        stored, report = record_files(options, config=chosen_config(options), stdin=sys.stdin.buffer, warn=warn)
     say(f"recorded {stored}\n{render_short(report)}")
     return EXIT_FINE
 

@@ -10,14 +10,7 @@ from perf_culprit.cli.options import chosen_config
 from perf_culprit.cli.output import Status, colour, say, show, table_width, text_stream, warn, write, write_page
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Qualify, Verify
-from perf_culprit.errors import (
-    EXIT_FINE,
-    EXIT_INTERRUPTED,
-    EXIT_NO_DATA,
-    EXIT_REGRESSION,
-    DataError,
-    UsageError,
-)
+from perf_culprit.errors import EXIT_FINE, EXIT_INTERRUPTED, EXIT_NO_DATA, EXIT_REGRESSION, DataError, UsageError
 from perf_culprit.say.inert import plain
 
 if TYPE_CHECKING:

@@ -3,15 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from perf_culprit.commands.declared import (
-    Configured,
-    HistoryUrl,
-    Option,
-    RepositoryOption,
-    Suite,
-    Tool,
-    whole_number,
-)
+from perf_culprit.commands.declared import Configured, HistoryUrl, Option, RepositoryOption, Suite, Tool, whole_number
 
 _HISTORY_PLACES: Final = (
     "origin, the URL or path of a repository, or the URL of a database (postgresql://…, sqlite:///…)"

@@ -36,11 +36,7 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
             # commits, chance alone makes some look changed.
             chances = len(alarm.metrics) * len(commit_range.commits)
             step_place = place_of(
-                commit_range,
-                blocks,
-                commit_range.bad,
-                worse_sign=signs[entry.key],
-                convincing=ODDS_20 + log(chances),
+                commit_range, blocks, commit_range.bad, worse_sign=signs[entry.key], convincing=ODDS_20 + log(chances)
             )
             places_by_key[entry.key] = Steps(is_open=True, is_left=step_place in (StepPlace.HERE, StepPlace.ELSEWHERE))
             continue

@@ -23,13 +23,7 @@ from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.worktree_executor import Pace, RoundResult, WorktreeExecutor
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import CulpritDiagnosis, Failure, FailureKind, Result
-from perf_culprit.model.bisection_files import (
-    LARGEST_VALUE,
-    LEAST_VALUE,
-    decode_request,
-    encode_job_result,
-    job_of,
-)
+from perf_culprit.model.bisection_files import LARGEST_VALUE, LEAST_VALUE, decode_request, encode_job_result, job_of
 from perf_culprit.model.dispatch import BisectJob, BisectJobResult, BisectRequest, FollowedValues
 from perf_culprit.model.run import Metric
 from perf_culprit.progress import Say

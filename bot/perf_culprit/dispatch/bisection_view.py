@@ -23,12 +23,7 @@ from perf_culprit.search.measured import measured_commits
 from perf_culprit.search.search import Search
 
 
-def step_of(
-    bisection: Bisection,
-    *,
-    waiting: Reason | None = None,
-    remarks: tuple[Reason, ...] = (),
-) -> BisectionStep:
+def step_of(bisection: Bisection, *, waiting: Reason | None = None, remarks: tuple[Reason, ...] = ()) -> BisectionStep:
     return BisectionStep(
         bisection=bisection,
         progress=Search(bisection.search).progress(),

@@ -41,10 +41,7 @@ def following(bisection: Bisection, begun: SearchState | None = None) -> Bisecti
     for timed in outcome.culprits:
         if timed.improvement == step.improvement:
             note = because(
-                SearchReason.TIME_CONFIRMS,
-                executions=outcome.executions,
-                benchmark=times.key.benchmark,
-                **_step(timed),
+                SearchReason.TIME_CONFIRMS, executions=outcome.executions, benchmark=times.key.benchmark, **_step(timed)
             )
             return replace(by_counts(bisection), notes=(*bisection.notes, note))
     return _whole(bisection, times, times.counted, because(SearchReason.TIME_UNCHANGED, **_step(step)), begun)

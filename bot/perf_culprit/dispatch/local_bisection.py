@@ -103,12 +103,7 @@ class BisectPlan:
 
 
 def search_here(
-    plan: BisectPlan,
-    *,
-    config: Config,
-    say: Say,
-    report: Callable[[BisectionStep], None],
-    by_time: Path | None = None,
+    plan: BisectPlan, *, config: Config, say: Say, report: Callable[[BisectionStep], None], by_time: Path | None = None
 ) -> BisectionReport:
     """Search until there is an answer or a budget is spent. An interrupt leaves the state file.
 
@@ -160,11 +155,7 @@ def search_here(
             runner_seconds=time.monotonic() - begun if session is None else session.runner_seconds,
         )
         with open_dispatcher(
-            repository,
-            workplace,
-            bisection,
-            commands=plan.commands,
-            cache=plan.options.cache,
+            repository, workplace, bisection, commands=plan.commands, cache=plan.options.cache
         ) as here:
             bisection = _search(bisection, here, report, begun=times, files=(file, by_time), deadline=deadline)
         diagnosis = _diagnose(repository, bisection, workplace, plan, say)

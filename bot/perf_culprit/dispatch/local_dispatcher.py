@@ -20,12 +20,7 @@ from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import WorktreeExecutor
 from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.bisection import Job, Result
-from perf_culprit.model.bisection_files import (
-    BisectSession,
-    decode_job_result,
-    encode_request,
-    encode_session,
-)
+from perf_culprit.model.bisection_files import BisectSession, decode_job_result, encode_request, encode_session
 from perf_culprit.model.count import is_exact_quantity
 from perf_culprit.model.dispatch import Bisection, BisectJobResult, BisectRequest, Dispatch, RunFacts
 from perf_culprit.model.reason import Reason, SearchReason, because
@@ -133,12 +128,7 @@ OUTPUT_NAME: Final = "output.txt"
 
 @contextmanager
 def open_dispatcher(
-    repository: Path,
-    workplace: Workplace,
-    bisection: Bisection,
-    *,
-    commands: Commands,
-    cache: Path | None,
+    repository: Path, workplace: Workplace, bisection: Bisection, *, commands: Commands, cache: Path | None
 ) -> Iterator[Dispatcher]:
     """Measure one job at a time in this workplace, or several as processes with a temporary folder."""
     if bisection.jobs_per_dispatch == 1:

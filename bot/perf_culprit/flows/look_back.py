@@ -229,12 +229,7 @@ def read_labels(file: Path, places: Sequence[str]) -> dict[str, bool]:
 
 
 def audit_runs(
-    runs: Sequence[Run],
-    *,
-    config: Config,
-    seed: int = 0,
-    accepted: Sequence[Acceptance] = (),
-    sweep: bool = False,
+    runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: Sequence[Acceptance] = (), sweep: bool = False
 ) -> Audit:
     """Audit the detectors on these runs. The same seed and the same runs give the same numbers."""
     doing(f"auditing {len(runs):,} runs")

@@ -576,12 +576,7 @@ class _Measurement:
         return mine | ({BENCHMARKS_VARIABLE: "\n".join(names)} if names else {})
 
     def _fill(
-        self,
-        workplace: Workplace,
-        sides: Sequence[MeasuredSide],
-        analyses: Sequence[int],
-        *,
-        names: Sequence[str] = (),
+        self, workplace: Workplace, sides: Sequence[MeasuredSide], analyses: Sequence[int], *, names: Sequence[str] = ()
     ) -> None:
         """Add rounds up to the plan's number, to the analysis that decides all metrics, or to the time limit.
 

@@ -27,10 +27,7 @@ CHANGED = frozenset(Conclusion) - {Conclusion.INCONCLUSIVE, Conclusion.NO_CHANGE
 def open_check(host: Host, destination: Destination, *, name: str, sha: str) -> Iterator[Check]:
     """Open a check run in progress, which is completed whatever happens inside."""
     with host.check_run(
-        name=name,
-        head_sha=sha,
-        external_id=destination.external_id,
-        details_url=destination.run_url,
+        name=name, head_sha=sha, external_id=destination.external_id, details_url=destination.run_url
     ) as check:
         yield check
 

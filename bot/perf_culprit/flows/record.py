@@ -32,11 +32,7 @@ from perf_culprit.store.protocol import NamedRun, Store
 
 
 def record_files(
-    request: Record,
-    *,
-    config: Config,
-    stdin: BinaryIO | None = None,
-    warn: Callable[[str], None] | None = None,
+    request: Record, *, config: Config, stdin: BinaryIO | None = None, warn: Callable[[str], None] | None = None
 ) -> tuple[str, Report]:
     """Judge and store a run. A regression is stored as one, so that it never becomes the new normal."""
     comparison = Compare(

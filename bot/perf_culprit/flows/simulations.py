@@ -62,14 +62,7 @@ def compare_designs(options: Simulate, against: Path, *, config: Config, tell: S
 
 
 def judge_designs(
-    old: Design,
-    new: Design,
-    scenario: str,
-    *,
-    seed: int,
-    replications: int | None,
-    config: Config,
-    tell: Say,
+    old: Design, new: Design, scenario: str, *, seed: int, replications: int | None, config: Config, tell: Say
 ) -> Report:
     """Judge by the detector of benchmarks: replications are samples, and those of one number share random numbers."""
     one = partial(replication.replications, seed=seed, tell=tell, fewest=COMPARED_REPLICATIONS)

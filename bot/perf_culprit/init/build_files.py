@@ -104,10 +104,7 @@ def _maven(repository: Repository) -> Iterator[Suggestion]:
             program = f"-jar {_within(folder, f'target/{jar}')}" if jar else _from_classes(folder)
             run = f"java {program} -rf json -rff {OUTPUT_FILE}"
             yield Suggestion(
-                tool="JMH (Maven)",
-                build=_maven_build(repository, folder, has_jar=bool(jar)),
-                run=run,
-                place=name,
+                tool="JMH (Maven)", build=_maven_build(repository, folder, has_jar=bool(jar)), run=run, place=name
             )
 
 

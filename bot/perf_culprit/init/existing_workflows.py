@@ -182,12 +182,7 @@ def _of_job(job: WorkflowJob) -> Iterator[MeasuringStep]:
             output, tool = step.given.get("output-file-path", ""), step.given.get("tool", "")
             for position, command in _written(job, end, output):
                 yield MeasuringStep(
-                    job=job,
-                    position=position,
-                    command=command,
-                    source=GAB,
-                    output=output.removeprefix("./"),
-                    tool=tool,
+                    job=job, position=position, command=command, source=GAB, output=output.removeprefix("./"), tool=tool
                 )
         elif "airspeedvelocity" in step.action:
             yield MeasuringStep(job=job, position=end, command="benchpkg", source="Julia")

@@ -41,13 +41,7 @@ class Profiling:
 
 
 def diagnose_culprit(
-    repository: Path,
-    workplace: Workplace,
-    commit: str,
-    *,
-    profiling: Profiling,
-    say: Say,
-    count: str | None = None,
+    repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say, count: str | None = None
 ) -> CulpritDiagnosis:
     """Compare a commit with its first parent, by time, and by function if instructions were counted.
 

@@ -144,13 +144,7 @@ class WorktreeExecutor:
     `metric`: the metric as last reported, None before. The command gets the names of these benchmarks.
     """
 
-    def __init__(
-        self,
-        workplace: Workplace,
-        *,
-        key: MetricKey,
-        followed: Sequence[MetricKey] = (),
-    ) -> None:
+    def __init__(self, workplace: Workplace, *, key: MetricKey, followed: Sequence[MetricKey] = ()) -> None:
         self._workplace = workplace
         self._key = key
         self._followed = followed

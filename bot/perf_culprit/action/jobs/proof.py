@@ -63,14 +63,7 @@ def proven(
 
 
 def _begun(
-    report: Report,
-    run: Run,
-    *,
-    name: str,
-    base: str | None,
-    run_id: int,
-    config: Config,
-    controller: Controller,
+    report: Report, run: Run, *, name: str, base: str | None, run_id: int, config: Config, controller: Controller
 ) -> Bisection:
     metrics = tuple(_metrics_to_prove(report, run))
     if base is None or run.commit is None or base == run.commit:
@@ -137,10 +130,7 @@ def _sides(bisection: Bisection) -> tuple[Run, Run]:
     def run(commit: str) -> Run:
         beside = bisection.followed
         executed = [
-            (
-                places[each.job_id],
-                (each.values.get(commit, (None,))[0], *beside.get(each.job_id, {}).get(commit, ())),
-            )
+            (places[each.job_id], (each.values.get(commit, (None,))[0], *beside.get(each.job_id, {}).get(commit, ())))
             for each in results
         ]
         return Run(

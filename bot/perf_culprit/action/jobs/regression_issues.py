@@ -110,13 +110,7 @@ def track_regressions(
 
 
 def track_reference(
-    host: Host,
-    destination: Destination,
-    *,
-    report: Report,
-    config: Config,
-    repository: Path,
-    notices: Notices,
+    host: Host, destination: Destination, *, report: Report, config: Config, repository: Path, notices: Notices
 ) -> tuple[str, ...]:
     """Keep one issue about everything that is worse than at a release. Return what was done, as text.
 
@@ -161,11 +155,7 @@ def track_reference(
 
 
 def _mentions(
-    notices: Notices,
-    config: Config,
-    report: Report,
-    groups: Iterable[Sequence[Finding]],
-    before: TrackedIssue | None,
+    notices: Notices, config: Config, report: Report, groups: Iterable[Sequence[Finding]], before: TrackedIssue | None
 ) -> tuple[str, ...]:
     keys = [finding.key for group in groups for finding in group]
     return notices.mentions(
