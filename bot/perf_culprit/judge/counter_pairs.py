@@ -150,12 +150,10 @@ def pair_counters(
             notes += [*common.notes, *_load_remarks(pairs[-1])]
         if runs and runs[-1][0] is baseline.runs[-1]:
             present = {metric.name for metric in table.metrics}
-            gone = (MetricKey(table.name, m.name) for m in runs[-1][1].metrics if m.name not in present)
-            missing += [key for key in gone if ignored is None or not ignored(key)]
-    missing += _missing_tables(baseline, target, ignored)
-    return CounterPairing(
-        tables=tuple(pairs), missing=tuple(dict.fromkeys(missing)), new=tuple(new), notes=tuple(notes)
-    )
+            missing += [MetricKey(table.name, m.name) for m in runs[-1][1].metrics if m.name not in present]
+    missing += _missing_tables(baseline, target)
+    gone = tuple(key for key in dict.fromkeys(missing) if ignored is None or not ignored(key))
+    return CounterPairing(tables=tuple(pairs), missing=gone, new=tuple(new), notes=tuple(notes))
 
 
 def _same_table(table: CounterTable, run: Run, target: Run) -> CounterTable | None:
@@ -192,13 +190,12 @@ def _load_remarks(pair: TablePair) -> list[Reason]:
     return [pair.load.remark] if isinstance(pair.load, Load) and pair.load.remark is not None else []
 
 
-def _missing_tables(baseline: Baseline, target: Run, ignored: Callable[[MetricKey], bool] | None) -> list[MetricKey]:
+def _missing_tables(baseline: Baseline, target: Run) -> list[MetricKey]:
     newest = baseline.runs[-1].counters if baseline.runs else ()
     if len(newest) == len(target.counters) == 1:
         return []
     present = {table.name for table in target.counters}
-    keys = (MetricKey(table.name, m.name) for table in newest if table.name not in present for m in table.metrics)
-    return [key for key in keys if ignored is None or not ignored(key)]
+    return [MetricKey(table.name, m.name) for table in newest if table.name not in present for m in table.metrics]
 
 
 def _pair(

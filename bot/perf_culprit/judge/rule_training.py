@@ -96,7 +96,5 @@ def _is_likeness(component: str) -> bool:
 
 def _in_order(runs: list[Run]) -> list[Run]:
     """Sort by time. Each table lists its run, so the given order is that of age unless a table is new."""
-    times = [run.time for run in runs]
-    if any(time is None for time in times):
-        return runs
-    return sorted(runs, key=lambda run: run.time.timestamp() if run.time is not None else 0.0)
+    times = {id(run): run.time.timestamp() for run in runs if run.time is not None}
+    return sorted(runs, key=lambda run: times[id(run)]) if len(times) == len(runs) else runs

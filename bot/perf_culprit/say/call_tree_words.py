@@ -32,7 +32,6 @@ FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99
 # A factor that most methods share: smaller ones are differences between medians of good runs.
 _COMMON_FACTOR: Final = 1.05
-# The reasons for suspecting a method.
 REASONS: Final = {
     SuspectReason.PATH_END: "the path of slower methods ends here",
     SuspectReason.OWN_TIME: "its own code takes longer",

@@ -1,8 +1,10 @@
 """One new block against stored ones: the suite's own past tells how far a block differs from those before it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 from scipy import special
@@ -54,8 +56,9 @@ def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float
     shared = shared_shift(x, blocks.kind, blocks.orientation != 0)
     own, size, count = x - shared.of_others, len(x), x.shape[1] - 1
     share = of_benchmarks(is_shift_told=shared.is_told)
-    before, left_out = _by_those_before(own, blocks.kind), _by_all_others(own[:, :-1], blocks.kind)
-    before = _widen(before, own)
+    # By the blocks before it; and each stored one by all other stored ones, as if it were the newest.
+    before = _widen(_by_others(own, blocks.kind, partial(np.cumsum, axis=1)), own)
+    left_out = _by_others(own[:, :-1], blocks.kind, partial(np.sum, axis=1, keepdims=True))
     is_large = np.abs(before.change) >= least_change[:, None]
     least = least_change[:, None]
     to_prove, past_proofs = _with_past(before, left_out, TO_PROVE, least, heavy=1.0)
@@ -108,23 +111,13 @@ def _widen(steps: _Steps, x: Floats) -> _Steps:
     return replace(steps, tail=replace(steps.tail, error=steps.tail.error * np.array([1.0, *wide])))
 
 
-def _by_those_before(x: Floats, kind: Integers) -> _Steps:
-    """Each block judged by the mean of those before it."""
+def _by_others(x: Floats, kind: Integers, summed: Callable[..., Any]) -> _Steps:
+    """Each block judged by the mean of others: those that `summed` adds up, without itself."""
     present = np.isfinite(x)
     y = np.where(present, x, 0.0)
-    count = np.cumsum(present, axis=1) - present
-    mean = (np.cumsum(y, axis=1) - y) / np.maximum(count, 1)
-    squares = np.maximum(np.cumsum(y**2, axis=1) - y**2 - count * mean**2, 0.0)
-    return _steps(np.where(present, x - mean, np.nan), squares, count, kind)
-
-
-def _by_all_others(x: Floats, kind: Integers) -> _Steps:
-    """Each stored block judged by the mean of all other stored ones, as if it were the newest."""
-    present = np.isfinite(x)
-    y = np.where(present, x, 0.0)
-    count = present.sum(axis=1, keepdims=True) - present
-    mean = (y.sum(axis=1, keepdims=True) - y) / np.maximum(count, 1)
-    squares = np.maximum((y**2).sum(axis=1, keepdims=True) - y**2 - count * mean**2, 0.0)
+    count = summed(present) - present
+    mean = (summed(y) - y) / np.maximum(count, 1)
+    squares = np.maximum(summed(y**2) - y**2 - count * mean**2, 0.0)
     return _steps(np.where(present, x - mean, np.nan), squares, count, kind)
 
 
