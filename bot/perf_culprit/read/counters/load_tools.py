@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -106,13 +105,10 @@ def _jmeter(source: Source) -> Sheet:
             line=1,
         )
     delimiter, columns = layout
-    rows = _without_headers(csv_rows(source, delimiter=delimiter), columns)
+    rows = csv_rows(source, delimiter=delimiter)
+    # If a test was appended to the file, the header is repeated.
+    rows = (row for row in rows if row[1][0][:1].isdecimal() or row[1][0].strip() not in columns)
     return Sheet(rows=rows, cells=max(columns.values()) + 1, taker=_JMeter(source, columns))
-
-
-def _without_headers(rows: Iterator[Row], columns: Mapping[str, int]) -> Iterator[Row]:
-    """Leave out repeated headers, which appear if a test was appended to the file."""
-    return (row for row in rows if row[1][0][:1].isdecimal() or row[1][0].strip() not in columns)
 
 
 def _places(names: Iterable[str]) -> dict[str, int]:
@@ -230,10 +226,6 @@ K6_LOAD = frozenset({"http_reqs", "iterations", "vus", "vus_max", "data_sent", "
 # These counters hold the number of k6's own times; the older export has no other count.
 K6_EVENTS = {"http_req": "http_reqs", "iteration": "iterations"}
 K6_PERCENTILES = (("med", "p50_time"), ("p(95)", "p95_time"), ("p(99)", "p99_time"))
-
-
-def _is_k6_summary(root: dict[str, Any]) -> bool:
-    return isinstance(root.get("metrics"), dict) and isinstance(root.get("root_group"), dict)
 
 
 def _k6_summary(source: Source) -> Parsed:
@@ -431,7 +423,7 @@ K6_SUMMARY = ResultReader(
     id="k6_summary",
     description="k6 end-of-test summary (handleSummary, --summary-export)",
     example="k6 run --summary-export=summary.json script.js",
-    matches=json_object(_is_k6_summary),
+    matches=json_object(lambda root: all(isinstance(root.get(name), dict) for name in ("metrics", "root_group"))),
     read=_k6_summary,
 )
 LOCUST_HISTORY = ResultReader(

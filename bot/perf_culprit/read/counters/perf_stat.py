@@ -268,10 +268,6 @@ def _text_measures(row: re.Match[str]) -> tuple[Measured]:
     return (Measured(metric=Metric(name=reading.event, unit=reading.unit, direction=direction), group=group),)
 
 
-def _text_summary(row: re.Match[str], value: float) -> Summary:
-    return _summary(value, None if row["spread"] is None else float(row["spread"]))
-
-
 PERF_STAT_TEXT = line_reader(
     "perf_stat_text",
     Lines(
@@ -285,7 +281,7 @@ PERF_STAT_TEXT = line_reader(
             r"(?:\s{1,60}#[^()]{0,200})?(?:\s{1,60}\( \+- {1,9}(?P<spread>[0-9]{1,9}\.[0-9]{1,5})% \))?\s{0,60}"
         ),
         measures=_text_measures,
-        summary=_text_summary,
+        summary=lambda row, value: _summary(value, None if row["spread"] is None else float(row["spread"])),
         lost=re.compile(r"\s{1,40}(?:<not (?:supported|counted)>|[0-9][0-9.,]{0,40})\s{1,60}[a-zA-Z+].{0,999}"),
         loss="events not counted, or only part of the time, and numbers of another language than that of LC_ALL=C",
     ),

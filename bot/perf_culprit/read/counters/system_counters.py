@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from perf_culprit.model.file_limits import FILE_LIMITS
 from perf_culprit.model.run import Direction, Environment, Metric
@@ -39,10 +38,6 @@ def _share_direction(name: str) -> Direction:
 # sadf -j: versions of sysstat name the keys differently, so all numbers are read.
 # The key of a number that identifies a device and is not a measurement.
 NUMBERED = "number"
-
-
-def _is_sysstat(root: dict[str, Any]) -> bool:
-    return isinstance(root.get("sysstat"), dict) and "hosts" in root["sysstat"]
 
 
 def _sysstat(source: Source) -> Parsed:
@@ -325,7 +320,7 @@ SADF_JSON = ResultReader(
     id="sadf_json",
     description="sar data as JSON (sadf -j)",
     example="sadf -j -- -A > activity.json",
-    matches=json_object(_is_sysstat),
+    matches=json_object(lambda root: isinstance(root.get("sysstat"), dict) and "hosts" in root["sysstat"]),
     read=_sysstat,
 )
 SADF_CSV = ResultReader(

@@ -306,11 +306,6 @@ class _ScaleneDocument(msgspec.Struct):
     stacks: list[msgspec.Raw] = []
 
 
-def _is_scalene(file: ProfileFile) -> bool:
-    # Members are in alphabetical order; these are the first.
-    return file.begins("{", '"alloc_samples"', '"combined_stacks"')
-
-
 def _read_scalene(file: ProfileFile) -> tuple[Profile, ...]:
     """Read stacks of Python functions with their numbers of samples (`scalene run -o FILE`)."""
     stacks = decode(file, _ScaleneDocument, what="Scalene file").stacks
@@ -330,7 +325,8 @@ def _scalene_frame(text: str) -> Frame:
 
 SCALENE = ProfileReader(
     id="scalene",
-    matches=_is_scalene,
+    # Members are in alphabetical order; these are the first.
+    matches=lambda file: file.begins("{", '"alloc_samples"', '"combined_stacks"'),
     read=_read_scalene,
 )
 

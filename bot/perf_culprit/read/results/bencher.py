@@ -97,11 +97,6 @@ def _is_bencher_perf(source: Source) -> bool:
     return are_objects(root if isinstance(root, list) else [root], *BENCHER_PERF_REPORT)
 
 
-def _read_bencher_perf(source: Source) -> Parsed:
-    """Read the newest report."""
-    return newest(_read_bencher_perf_history(source))
-
-
 def _read_bencher_perf_history(source: Source) -> tuple[Parsed, ...]:
     """Read a run per report. Its suite is the testbed's name, because nothing else is known about the machine.
 
@@ -180,6 +175,6 @@ BENCHER_PERF = ResultReader(
     description="Bencher's stored results (bencher perf, bencher report)",
     example="bencher perf PROJECT --branches … --testbeds … --benchmarks … --measures … > perf.json",
     matches=_is_bencher_perf,
-    read=_read_bencher_perf,
+    read=lambda source: newest(_read_bencher_perf_history(source)),
     read_history=_read_bencher_perf_history,
 )

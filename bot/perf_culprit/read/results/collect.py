@@ -182,17 +182,14 @@ class Reading:
                 reads.append(replace(read, run=run))
                 lacks_directions |= len(run.benchmarks) < len(read.run.benchmarks)
             skipped.extend(unknown)
-        if not any(_tells_something(read.run) for read in reads):
+        runs = [read.run for read in reads]
+        if not any(run.benchmarks or run.counters or run.unreached or run.lost for run in runs):
             raise _nothing(inputs, reads, skipped, lacks_directions=lacks_directions)
         if tell is not None:
             tell([_file_read(read) for read in reads])
         # A log was written elsewhere.
         environment = self.environment if list(original) == inputs else None
         return merge(reads, suite=self.suite, commit=commit, environment=environment, notes=_skipped_notes(skipped))
-
-
-def _tells_something(run: Run) -> bool:
-    return bool(run.benchmarks or run.counters or run.unreached or run.lost)
 
 
 AS_IT_IS: Final = Reading()

@@ -183,14 +183,6 @@ def _is_nyrkio(source: Source) -> bool:
     return head.startswith("{") and are_objects([load_json(head, source.place)], *NYRKIO_MEMBERS)
 
 
-def _nyrkio_entries(source: Source) -> Iterator[JsonValue]:
-    """Yield the elements of the file's list, or the entry on each line."""
-    if not source.text().lstrip().startswith("{"):
-        yield from source.root().elements()
-        return
-    yield from source.json_lines()
-
-
 def _read_nyrkio(source: Source) -> Parsed:
     if not (runs := _read_nyrkio_history(source)):
         raise source.root().error("holds no entry")
@@ -198,10 +190,10 @@ def _read_nyrkio(source: Source) -> Parsed:
 
 
 def _read_nyrkio_history(source: Source) -> tuple[Parsed, ...]:
-    """Read `[{timestamp, metrics, attributes}]`, one entry per measured commit."""
+    """Read `[{timestamp, metrics, attributes}]`, one entry per measured commit, or an entry on each line."""
     commits: dict[object, list[JsonValue]] = {}
-    entries = sorted(_nyrkio_entries(source), key=lambda entry: entry.at("timestamp").number())
-    for entry in entries:
+    entries = source.json_lines() if source.text().lstrip().startswith("{") else source.root().elements()
+    for entry in sorted(entries, key=lambda entry: entry.at("timestamp").number()):
         identity = entry.at("attributes").find("git_commit")
         commits.setdefault(entry.value["timestamp"] if identity is None else identity.text(), []).append(entry)
     return tuple(_nyrkio_run(group) for group in commits.values())

@@ -124,10 +124,6 @@ LARGEST_RATIO: Final = 100.0
 ROUNDED: Final = (TIME, "cpu_time", "latency")
 
 
-def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 - one of several that a format names
-    return Summary(value=value)
-
-
 def under_headings(
     headed_benchmarks: Sequence[tuple[Benchmark, str, str]], file_name: str
 ) -> Iterator[tuple[Benchmark, str]]:
@@ -199,7 +195,7 @@ class Lines:
     title: re.Pattern[str] | None = None
     number: Callable[[str], float] = number_of
     spelling: Callable[[str], str] = str.strip
-    summary: Callable[[re.Match[str], float], Summary] | None = plain_summary
+    summary: Callable[[re.Match[str], float], Summary] | None = lambda _, value: Summary(value=value)
     warm_up: re.Pattern[str] | None = None
     lost: re.Pattern[str] | None = None
     loss: str = ""

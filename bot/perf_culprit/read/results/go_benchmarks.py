@@ -119,7 +119,7 @@ def _take_result(output: _Output, package: str, fields: list[str], number: int) 
         output.samples.setdefault(key, []).append(number_of(value))
 
 
-def _go_names(keys: set[tuple[str, str]], *, failed: Collection[tuple[str, str]] = ()) -> dict[tuple[str, str], str]:
+def _go_names(keys: set[tuple[str, str]], *, failed: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Name each benchmark of each package. A name in `failed` may lack the suffix.
 
     Go ends each name with -GOMAXPROCS. If all names share that suffix, it is removed. If they differ (`-cpu 1,2,4`, or

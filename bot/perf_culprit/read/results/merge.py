@@ -312,10 +312,11 @@ def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
 def _refuse_others(parts: Sequence[tuple[Part, str, Run]]) -> None:
     """Raise DataError for a run that is not another part of the first one's run."""
     owners: dict[str | MetricKey, str] = {}
+    first_part, first_place, first_run = parts[0]
     for part, place, run in parts:
-        for (what, mine), its in zip(_facts(part, place, run).items(), _facts(*parts[0]).values(), strict=True):
+        for (what, mine), its in zip(_facts(part, run).items(), _facts(first_part, first_run).values(), strict=True):
             if mine != its:
-                message = f"its {what} is `{shown(mine)}`, that of {parts[0][1]} is `{shown(its)}`"
+                message = f"its {what} is `{shown(mine)}`, that of {first_place} is `{shown(its)}`"
                 raise DataError(message, place=place, next_step=OTHER_PARTS)
         facts: list[str | MetricKey] = [*(f"part {index}" for index in part.indices), *run.keys]
         for fact in facts:
@@ -324,7 +325,7 @@ def _refuse_others(parts: Sequence[tuple[Part, str, Run]]) -> None:
                 raise DataError(f"has {what}, as {owners[fact]} has", place=place, next_step=OTHER_PARTS)
 
 
-def _facts(part: Part, _: str, run: Run) -> dict[str, str]:
+def _facts(part: Part, run: Run) -> dict[str, str]:
     facts = {"suite": run.suite, "commit": run.commit, "number of parts": part.count, "list": part.division}
     return {what: str(fact) for what, fact in facts.items()}
 
