@@ -156,7 +156,7 @@ def test_wanted_all_requests_of_the_repository_got_a_job_that_ends(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread has more comments than any real one, and our own would come after them."""
-    monkeypatch.setitem(vars(ARTIFACT_LIMITS), "requests", 12)
+    monkeypatch.setattr(type(ARTIFACT_LIMITS), "requests", 12)
     for _ in range(1_500):
         scene.fake.state.add_comment(issue=MALLORY_PULL, author="mallory", body="x")
     result = scene.publish(left(scene))

@@ -212,7 +212,7 @@ def test_a_bisection_comes_back_and_only_what_was_read_is_replaced(history: Stor
 
 
 def test_old_bisections_make_room(history: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(ARTIFACT_LIMITS), "bisections", 3)
+    monkeypatch.setattr(type(ARTIFACT_LIMITS), "bisections", 3)
     for name in ("proof-1", "8", "9", "10", "11", "proof-2"):
         history.store(replace(BISECTION, id=name), expected=None)
     kept = ["10", "11", "9", "proof-1", "proof-2"]

@@ -198,7 +198,7 @@ def test_an_artifact_that_vanished(fake: FakeGitHub) -> None:
 
 
 def test_lists_ten_pages_at_most(fake: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(ARTIFACT_LIMITS), "artifact_pages", 2)
+    monkeypatch.setattr(type(ARTIFACT_LIMITS), "artifact_pages", 2)
     for _ in range(250):
         add(fake)
     assert len(fetch(fake)) == 1

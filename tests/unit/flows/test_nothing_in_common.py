@@ -52,6 +52,6 @@ def test_one_metric_in_common_is_enough(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_again_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "report_bytes", 100)
+    monkeypatch.setattr(type(FILE_LIMITS), "report_bytes", 100)
     with pytest.raises(DataError, match="larger than 100 bytes"):
         report_json(reports.report(Conclusion.NO_CHANGE))

@@ -60,7 +60,7 @@ def test_series_without_new_values_are_not_judged_again(monkeypatch: pytest.Monk
 
 
 def test_many_series_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(WORK_LIMITS), "panel_series", 1)
+    monkeypatch.setattr(type(WORK_LIMITS), "panel_series", 1)
     panels = [grown(range(30))]
     for number in range(30, 60):
         panels.append(grown(range(number, number + 1), panels[-1]))

@@ -80,7 +80,7 @@ def test_a_child_that_stays_neither_holds_us_up_nor_disturbs_the_next(tmp_path: 
 
 
 def test_output_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "large_file_bytes", 1 << 20)
+    monkeypatch.setattr(type(FILE_LIMITS), "large_file_bytes", 1 << 20)
     fault, log, _ = run("yes", tmp_path, output=io.BytesIO())
     assert fault == "printed more than 1 MiB"
     assert "output cut after 4 MiB" not in log

@@ -84,7 +84,7 @@ def test_a_request_s_pattern_leads_nowhere_else(tree: Path, pattern: str) -> Non
 
 
 def test_a_huge_tree_is_no_endless_walk(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "weighed_files", 3)
+    monkeypatch.setattr(type(FILE_LIMITS), "weighed_files", 3)
     assert weigh(tree, "other/*.whl") == 50_000
     with pytest.raises(WeighingError, match="more than 3 files"):
         weigh(tree, "**/*.whl")

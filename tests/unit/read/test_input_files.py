@@ -84,7 +84,7 @@ def test_archives_are_opened(tmp_path: Path) -> None:
 def test_too_much_together_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("123456")
-    monkeypatch.setitem(vars(FILE_LIMITS), "total_bytes", 10)
+    monkeypatch.setattr(type(FILE_LIMITS), "total_bytes", 10)
     with pytest.raises(DataError, match="or 10 bytes together"):
         read_inputs([str(tmp_path)])
 

@@ -22,7 +22,7 @@ PADDING = " " * 3000
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "file_bytes", 2000)
+    monkeypatch.setattr(type(FILE_LIMITS), "file_bytes", 2000)
     for module in (source, input_files):
         monkeypatch.setattr(module, "LARGE_HEAD_BYTES", 1000)
 
@@ -83,7 +83,7 @@ def test_a_broken_large_file_is_refused_with_its_place(rest: str, reason: str, t
 def test_benchmarks_that_take_too_much_memory_are_refused_with_the_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "kept_bytes", 100_000)
+    monkeypatch.setattr(type(FILE_LIMITS), "kept_bytes", 100_000)
     with pytest.raises(DataError, match="take more than") as caught:
         read(large(), tmp_path)
     assert "--benchmark-max-time" in str(caught.value.next_step)

@@ -32,7 +32,7 @@ def read(path: Path, *, block_bytes: int, truncated: list[str] | None = None) ->
     "data", [LINES, LINES[:-1], b"\n" * 50, b"x" * 99 + b"\n" * 9, b"\n" * 9 + b"x" * 99, b"", b"one"]
 )
 def test_pieces_hold_few_lines_each(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "log_lines", 4)
+    monkeypatch.setattr(type(FILE_LIMITS), "log_lines", 4)
     cut = [*pieces(data)]
     assert b"".join(cut) == data
     assert all(piece.count(b"\n") <= 4 for piece in cut)

@@ -167,7 +167,7 @@ def test_names_with_every_byte() -> None:
 
 
 def test_a_call_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "call_rows", 100)
+    monkeypatch.setattr(type(FILE_LIMITS), "call_rows", 100)
     rows = [("1", "order", 300.0), *((f"1.{i}", "find", 1.0) for i in range(1, 151))]
     whole = merge(part_of(log(call("c1", rows))), part_of(log(call("c1", [("1.151", "find", 1.0)]))))
     assert whole.cut_calls == 1
@@ -175,7 +175,7 @@ def test_a_call_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_services_that_never_repeat_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "services", 10)
+    monkeypatch.setattr(type(FILE_LIMITS), "services", 10)
     data = log(execution for i in range(11) for execution in call("c1", ROWS, service=f"s{i}"))
     with pytest.raises(DataError, match="more than 10 different services"):
         trees_of(part_of(data))

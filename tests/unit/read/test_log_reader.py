@@ -92,7 +92,7 @@ def test_a_block_of_many_lines_gives_the_same_in_pieces(tmp_path: Path, monkeypa
     path = tmp_path / "log"
     path.write_bytes(DATA.replace(b"\n", b"\n\n\n"))
     one = read(path)
-    monkeypatch.setitem(vars(FILE_LIMITS), "log_lines", 100)
+    monkeypatch.setattr(type(FILE_LIMITS), "log_lines", 100)
     other = read(path)
     assert other.part.lines == one.part.lines == 3 * DATA.count(b"\n")
     assert paths(trees_of(other.part)["shop"]) == paths(trees_of(one.part)["shop"])

@@ -112,7 +112,7 @@ def test_rare_paths_are_given_up_and_their_methods_still_count(monkeypatch: pyte
         return diagnose_log([str(file)], pattern=pattern, reading=reading, ranking=RankingSettings()), trees
 
     whole, whole_trees = diagnosed()
-    monkeypatch.setitem(vars(FILE_LIMITS), "log_nodes", 40)
+    monkeypatch.setattr(type(FILE_LIMITS), "log_nodes", 40)
     pruned, pruned_trees = diagnosed()
     assert (whole.reading.rare_paths, pruned.reading.rare_paths > 100) == (0, True)
     for before, after in zip(whole_trees, pruned_trees, strict=True):
@@ -128,8 +128,8 @@ def test_rare_paths_are_given_up_and_their_methods_still_count(monkeypatch: pyte
 
 
 def test_methods_without_end_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "log_nodes", 10)
-    monkeypatch.setitem(vars(FILE_LIMITS), "rare_methods", 10)
+    monkeypatch.setattr(type(FILE_LIMITS), "log_nodes", 10)
+    monkeypatch.setattr(type(FILE_LIMITS), "rare_methods", 10)
     data = log(execution for i in range(90) for execution in call(f"c{i}", [("1", f"order{i}", 1.0)]))
     tree = trees_of(part_of(data))["shop"]
     assert sum(node.elapsed_ms for node in tree.nodes if node.parent is None) == pytest.approx(90)

@@ -115,7 +115,7 @@ def test_what_is_no_table_is_refused(times_s: list[float], rows: list[list[float
 def test_two_counters_of_one_name_and_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match="`a` stands there twice"):
         build_table("t", times_s=[1], values=np.ones((1, 2)), metrics=[counter("a"), counter("a")], place="f")
-    monkeypatch.setitem(vars(FILE_LIMITS), "counter_cells", 3)
+    monkeypatch.setattr(type(FILE_LIMITS), "counter_cells", 3)
     with pytest.raises(DataError, match="50,000 counters, 2,000,000 instants or 3 values"):
         build([1, 2], [[1, 1], [1, 1]])
     readings = Readings("f")
@@ -126,7 +126,7 @@ def test_two_counters_of_one_name_and_too_many_values_are_refused(monkeypatch: p
 
 
 def test_instants_without_values_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "counter_instants", 2)
+    monkeypatch.setattr(type(FILE_LIMITS), "counter_instants", 2)
     readings = Readings("f")
     readings.add(1.0, counter("a"), nan)
     readings.add(2.0, counter("a"), nan)

@@ -20,7 +20,7 @@ ROWS = 20_000
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "file_bytes", 2000)
+    monkeypatch.setattr(type(FILE_LIMITS), "file_bytes", 2000)
     monkeypatch.setattr(source, "LARGE_HEAD_BYTES", 1000)
 
 
@@ -68,7 +68,7 @@ def test_a_large_archive_and_a_file_beyond_every_limit_are_refused(
         packed.writestr("numbers.txt", "1\n" * 2000)
     with pytest.raises(DataError, match="is larger than 2,000 bytes"):
         collect([str(archive)])
-    monkeypatch.setitem(vars(FILE_LIMITS), "streamed_file_bytes", 3000)
+    monkeypatch.setattr(type(FILE_LIMITS), "streamed_file_bytes", 3000)
     with pytest.raises(DataError, match="is larger than"):
         collect([jtl(tmp_path / "results.jtl")])
 
@@ -76,7 +76,7 @@ def test_a_large_archive_and_a_file_beyond_every_limit_are_refused(
 def test_a_line_without_end_and_bytes_that_are_no_text_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "line_characters", 1500)
+    monkeypatch.setattr(type(FILE_LIMITS), "line_characters", 1500)
     path = tmp_path / "counters.csv"
     for tail in (b"5" * 3000, b"2,\xff\n" * 1000, b"2,\x00\n" * 1000):
         path.write_bytes(b"time,a\n1,1\n" + b"1,1\n" * 400 + tail)

@@ -42,7 +42,7 @@ def test_seconds_without_requests_have_no_throughput_and_no_other_values() -> No
 
 
 def test_samples_and_labels_are_bounded_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "load_labels", 2)
+    monkeypatch.setattr(type(FILE_LIMITS), "load_labels", 2)
     test = LoadTest(name="k6", place="f")
     for label in ("a", "b", "c", "c"):
         test.request(test.at(0), label, 1.0, has_failed=False)
@@ -64,7 +64,7 @@ def test_a_test_of_more_than_a_week_has_broken_times(monkeypatch: pytest.MonkeyP
     test.at(8 * 24 * 3600).requests += 1
     with pytest.raises(DataError, match="more than a week"):
         test.parsed()
-    monkeypatch.setitem(vars(FILE_LIMITS), "load_test_s", 2)
+    monkeypatch.setattr(type(FILE_LIMITS), "load_test_s", 2)
     with pytest.raises(DataError, match="more than a week"):
         test.at(5)
 

@@ -276,13 +276,13 @@ def test_sadf_json_of_deep_or_nameless_elements_is_bounded() -> None:
 
 
 def test_too_many_perf_readings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "counter_readings", 2)
+    monkeypatch.setattr(type(FILE_LIMITS), "counter_readings", 2)
     with pytest.raises(DataError, match="more than 2 readings"):
         read(f"{event()}\n" * 3)
 
 
 def test_too_many_values_of_all_tables_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "counter_cells", 4)
+    monkeypatch.setattr(type(FILE_LIMITS), "counter_cells", 4)
     with pytest.raises(DataError, match="or 4 values"):
         read(SADF + "".join(f"host{i};1;2026-11-21 02:19:32 UTC;sda;5\n" for i in range(5)))
 

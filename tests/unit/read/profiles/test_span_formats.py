@@ -144,7 +144,7 @@ def test_many_calls_are_put_together_in_their_order(tmp_path: Path) -> None:
 
 
 def test_large_trees_have_fewer_repetitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(FILE_LIMITS), "repetition_times", 300)
+    monkeypatch.setattr(type(FILE_LIMITS), "repetition_times", 300)
     monkeypatch.setattr("perf_culprit.read.profiles.spans.FEWEST_REPETITIONS", 2)
     rows = ["TraceID,SpanID,ParentID,ServiceName,OperationName,StartTime,Duration"]
     for i in range(90):
@@ -158,7 +158,7 @@ def test_large_trees_have_fewer_repetitions(tmp_path: Path, monkeypatch: pytest.
     (profile,) = read_profiles([str(table)], format=COLUMNS).profiles
     # 300 times of three paths allow at most 100 calls, and there are 90.
     assert profile.repetitions == 90
-    monkeypatch.setitem(vars(FILE_LIMITS), "repetition_times", 100)
+    monkeypatch.setattr(type(FILE_LIMITS), "repetition_times", 100)
     (profile,) = read_profiles([str(table)], format=COLUMNS).profiles
     assert profile.repetitions == 30
     assert [sum(node.elapsed_ms) / 30 for node in profile.nodes] == pytest.approx([0.03, 0.0105, 0.009], abs=2e-4)
