@@ -24,20 +24,8 @@ from perf_culprit.judge.trials import (
     wrong_runs,
 )
 from perf_culprit.model.accuracy import CounterAudit, LabelPoint, SweepPoint
-from perf_culprit.model.detectors import (
-    COUNTER_DETECTORS,
-    DEFAULT_COUNTER_DETECTOR,
-    DEFAULT_DETECTOR,
-    SCALES,
-    Scale,
-)
-from perf_culprit.model.finding import (
-    QUIET_VERDICTS,
-    Baseline,
-    BaselineSource,
-    Finding,
-    Verdict,
-)
+from perf_culprit.model.detectors import COUNTER_DETECTORS, DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR, SCALES, Scale
+from perf_culprit.model.finding import QUIET_VERDICTS, Baseline, BaselineSource, Finding, Verdict
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 from perf_culprit.model.work_limits import WORK_LIMITS
 
@@ -126,10 +114,7 @@ def sweep_labels(
     smaller = _with_few_counters([structs.replace(run, benchmarks=(), regressions=()) for run in runs], rng)
     good = [index for index, is_bad in enumerate(bad) if not is_bad]
     trials = [
-        (
-            Baseline(runs=tuple(smaller[other] for other in good if other != index), source=BaselineSource.FILES),
-            run,
-        )
+        (Baseline(runs=tuple(smaller[other] for other in good if other != index), source=BaselineSource.FILES), run)
         for index, run in enumerate(smaller)
     ]
     return tuple(

@@ -114,14 +114,7 @@ def _confirm(finding: Finding, again: Finding | None) -> Finding:
 
 def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.UNTESTED) -> Finding:
     """Return the finding without its alarm."""
-    return replace(
-        finding,
-        verdict=verdict,
-        reason=reason,
-        severity=None,
-        level=Level.NOTE,
-        detectable_effect=None,
-    )
+    return replace(finding, verdict=verdict, reason=reason, severity=None, level=Level.NOTE, detectable_effect=None)
 
 
 def _with_note(finding: Finding, note: Reason) -> Finding:

@@ -75,11 +75,7 @@ def _detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> l
         _assess(key, metric, obstacle, prepared, options)
         for pair in tables
         for key, metric, obstacle, prepared in zip(
-            pair.keys,
-            pair.metrics,
-            pair.obstacles,
-            prepare_counters(pair, options.settings.control_chart),
-            strict=True,
+            pair.keys, pair.metrics, pair.obstacles, prepare_counters(pair, options.settings.control_chart), strict=True
         )
     ]
     alone = (key in pair.unsettled for pair in tables for key in pair.keys)

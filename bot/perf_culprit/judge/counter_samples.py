@@ -9,14 +9,7 @@ from perf_culprit.arrays import Floats, row_blocks
 from perf_culprit.config.policy_settings import ControlChartConfig
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.evidence_columns import relative
-from perf_culprit.judge.one_load import (
-    NOTABLE_LOAD_DIFFERENCE,
-    UNSCALABLE,
-    Loads,
-    measured_values,
-    scale,
-    table_loads,
-)
+from perf_culprit.judge.one_load import NOTABLE_LOAD_DIFFERENCE, UNSCALABLE, Loads, measured_values, scale, table_loads
 from perf_culprit.judge.run_medians import RunMedians, median_allowance
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import Metric

@@ -40,12 +40,7 @@ class ExecutionValues:
 
 
 def execution_values(
-    samples: Ragged,
-    at: tuple[Integers, Integers],
-    *,
-    rounds: Integers | None,
-    kind: Integers,
-    orientation: Floats,
+    samples: Ragged, at: tuple[Integers, Integers], *, rounds: Integers | None, kind: Integers, orientation: Floats
 ) -> ExecutionValues:
     """Reduce each row of `samples`, which is at (row, column) of the result.
 

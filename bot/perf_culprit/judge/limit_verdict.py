@@ -33,11 +33,7 @@ MOST_CHARTS: Final = 200
 
 
 def decide_by_limit(
-    evidence: Evidence,
-    *,
-    q_value: float | None,
-    metric: MetricSettings,
-    policy: PolicySettings,
+    evidence: Evidence, *, q_value: float | None, metric: MetricSettings, policy: PolicySettings
 ) -> Decided:
     """Decide by the score and its limit.
 

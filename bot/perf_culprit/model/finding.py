@@ -14,15 +14,7 @@ from perf_culprit.model.artifact_limits import ARTIFACT_LIMITS
 from perf_culprit.model.detectors import SCALES, Scale
 from perf_culprit.model.json_files import decode, encode, explicit_default
 from perf_culprit.model.reason import Reason, Untested, VerdictReason
-from perf_culprit.model.run import (
-    FULL_HASH_PATTERN,
-    Direction,
-    Metric,
-    MetricKey,
-    Run,
-    TimeSeries,
-    shared_metric,
-)
+from perf_culprit.model.run import FULL_HASH_PATTERN, Direction, Metric, MetricKey, Run, TimeSeries, shared_metric
 
 
 class ModelVote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -56,12 +56,7 @@ from perf_culprit.say.headlines import MANIFOLD, comparison, is_better
 from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
 from perf_culprit.say.numbers import count_of
 from perf_culprit.say.reason_text import worded
-from perf_culprit.say.sections import (
-    Sections,
-    crossing,
-    leaves_limits,
-    left_what,
-)
+from perf_culprit.say.sections import Sections, crossing, leaves_limits, left_what
 
 TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,

@@ -7,14 +7,7 @@ import numpy as np
 
 from perf_culprit.arrays import Floats, Integers
 from perf_culprit.model.work_limits import WORK_LIMITS
-from perf_culprit.search.two_mode_noise import (
-    Modes,
-    log_classes,
-    log_likelihood,
-    log_null,
-    normal,
-    pad,
-)
+from perf_culprit.search.two_mode_noise import Modes, log_classes, log_likelihood, log_null, normal, pad
 from perf_culprit.stats.conventions import NO_NOISE
 
 PRIOR_EXECUTIONS: Final = 3.0  # of usual width, added to each mode: one seen a few times looks too narrow

@@ -137,11 +137,7 @@ def _steps(change: Floats, squares: Floats, count: Integers, kind: Integers) -> 
             jumps[of_block, block] *= np.maximum(
                 np.sqrt(np.maximum(error[of_block, block], prior.variance)) / CALM, 1.0
             )
-    tail = Tail(
-        error=np.sqrt(error * (1 + 1 / np.maximum(count, 1))),
-        freedom=worth + freedom,
-        jumps=jumps,
-    )
+    tail = Tail(error=np.sqrt(error * (1 + 1 / np.maximum(count, 1))), freedom=worth + freedom, jumps=jumps)
     return _Steps(change=np.where(is_told, change, 0.0), tail=tail, is_told=is_told)
 
 
