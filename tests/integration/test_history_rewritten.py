@@ -124,7 +124,7 @@ def test_a_rewrite_between_judging_and_recording_is_said(served: Path, tmp_path:
             place=HistoryPlace(url=str(served)),
             stored_runs=stored_runs,
             warn=messages.append,
-        )
+        ).name
 
     names = [record(number) for number in (1, 2, 3)]
     assert messages == []

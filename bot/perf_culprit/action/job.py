@@ -143,7 +143,7 @@ def record_compared(job: ActionJob, compared: Comparison) -> None:
     if compared.run.unreached is not None:
         job.log.say("not recorded: nothing that changed reaches all of the suite")
         return
-    name = record.record_run(
+    stored = record.record_run(
         compared.run,
         report=compared.report,
         config=job.inputs.config,
@@ -151,7 +151,7 @@ def record_compared(job: ActionJob, compared: Comparison) -> None:
         stored_runs=compared.stored_runs,
         warn=lambda text: job.log.tell(LogLevel.WARNING, text),
     )
-    job.log.say(f"recorded {name}")
+    job.log.say(f"recorded {stored.name} on {stored.place}")
 
 
 def summarise_report(job: ActionJob, report: Report, *, has_check: bool = True) -> None:

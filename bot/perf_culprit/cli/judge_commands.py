@@ -105,7 +105,7 @@ def record(options: Record) -> int:
 
     with shown(options):
         stored, report = record_files(options, config=chosen_config(options), stdin=sys.stdin.buffer, warn=warn)
-    say(f"recorded {stored}\n{render_short(report)}")
+    say(f"recorded {stored.name} on {stored.place}\n{render_short(report)}")
     return EXIT_FINE
 
 

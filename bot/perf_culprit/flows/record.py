@@ -31,9 +31,17 @@ from perf_culprit.store.opening import HistoryPlace, copy_history, only_suite, o
 from perf_culprit.store.protocol import NamedRun, Store
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedRun:
+    """A stored run's name in the history, and the history's place, for people to read."""
+
+    name: str
+    place: str
+
+
 def record_files(
     request: Record, *, config: Config, stdin: BinaryIO | None = None, warn: Callable[[str], None] | None = None
-) -> tuple[str, Report]:
+) -> tuple[RecordedRun, Report]:
     """Judge and store a run. A regression is stored as one, so that it never becomes the new normal."""
     comparison = Compare(
         target=request.files,
@@ -62,8 +70,8 @@ def record_run(
     place: HistoryPlace,
     stored_runs: Sequence[str] = (),
     warn: Callable[[str], None] | None = None,
-) -> str:
-    """Store the run with its regressions and categories. Return its name and the history's place, for people to read.
+) -> RecordedRun:
+    """Store the run with its regressions and categories.
 
     `warn` is called if stored runs are gone: since `stored_runs` were read, or between two attempts.
     """
@@ -77,7 +85,7 @@ def record_run(
                 f"{history.place} was rewritten meanwhile: {len(history.lost)} stored runs are gone, "
                 f"such as {history.lost[0]}; this run was appended to what is there now"
             )
-        return f"{name} on {history.place}"
+        return RecordedRun(name=name, place=history.place)
 
 
 def judged_run(run: Run, report: Report) -> Run:
