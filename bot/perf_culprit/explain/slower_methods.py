@@ -26,7 +26,7 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import ChangeCause, NodeState, SuspectReason
 from perf_culprit.read.logs.reading_settings import ComparisonSettings
-from perf_culprit.stats.multiplicity import benjamini_hochberg
+from perf_culprit.stats.multiplicity import benjamini_hochberg, number
 
 
 @dataclass(kw_only=True, slots=True)
@@ -153,9 +153,9 @@ def _search(
         _judge(node, i, families, is_slower=bool(path_slower[i]), whole=whole, settings=settings)
         for i, node in enumerate(tree.nodes)
     )
-    for number, method in enumerate(methods):
+    for method, own_grew, grew in zip(methods, own_slower, slower, strict=True):
         # A call graph split into paths gives an old method new ones by chance; real new calls would make it slower.
-        is_moved = method.is_in_baseline and method.is_in_target and not (own_slower[number] or slower[number])
+        is_moved = method.is_in_baseline and method.is_in_target and not (own_grew or grew)
         for i in method.places:
             if method.is_loading or (is_moved and judgements[i].state is NodeState.ADDED):
                 judgements[i].is_real = False
@@ -171,8 +171,8 @@ def _search(
         methods=tuple(
             JudgedMethod(
                 method=one,
-                self_q_value=_known(families.own.q_values[i]),
-                q_value=_known(families.total.q_values[i]),
+                self_q_value=number(families.own.q_values[i]),
+                q_value=number(families.total.q_values[i]),
                 own_is_slower=bool(own_slower[i] and not one.is_loading),
                 is_slower=bool(slower[i] and not one.is_loading),
             )
@@ -200,12 +200,12 @@ def _is_slower(family: _Family, whole: float, settings: ComparisonSettings) -> B
 def _judge(
     node: AlignedNode, i: int, families: _Families, *, is_slower: bool, whole: float, settings: ComparisonSettings
 ) -> Judged:
-    tests, q_value = families.path_total.tests, _known(families.path_total.q_values[i])
+    tests, q_value = families.path_total.tests, number(families.path_total.q_values[i])
     one = Judged(
         interval=_interval(tests, i, 1 - settings.alpha),
-        p_value=_known(tests.p_value[i]),
+        p_value=number(tests.p_value[i]),
         q_value=q_value,
-        self_q_value=_known(families.path_own.q_values[i]),
+        self_q_value=number(families.path_own.q_values[i]),
     )
     is_sure = is_slower if q_value is None else q_value < settings.alpha
     if not node.is_in_both:
@@ -255,10 +255,6 @@ def _reasons(one: Searched, i: int, *, own_is_slower: bool) -> Iterator[SuspectR
         yield SuspectReason.CALLS_MORE_OFTEN
 
 
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def _interval(tests: Tests, i: int, level: float) -> Interval | None:
-    low, high = _known(tests.low[i]), _known(tests.high[i])
+    low, high = number(tests.low[i]), number(tests.high[i])
     return None if low is None or high is None else Interval(low=low, high=high, level=level)

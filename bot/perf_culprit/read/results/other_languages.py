@@ -316,10 +316,6 @@ REBENCH = ResultReader(
 LUAU_LEVEL = 0.95
 
 
-def _ips_deviation(row: re.Match[str], value: float) -> Summary:
-    return Summary(value=value, statistic="mean", standard_deviation=value * number_of(row["error"]) / 100.0)
-
-
 BENCHMARK_IPS_TEXT = line_reader(
     "benchmark_ips_text",
     Lines(
@@ -333,7 +329,9 @@ BENCHMARK_IPS_TEXT = line_reader(
                 factor=SCALES[row["scale"]],
             ),
         ),
-        summary=_ips_deviation,
+        summary=lambda row, value: Summary(
+            value=value, statistic="mean", standard_deviation=value * number_of(row["error"]) / 100.0
+        ),
     ),
     description="Ruby's benchmark-ips text",
     example="ruby bench.rb | tee bench.txt",

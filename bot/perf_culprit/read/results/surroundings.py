@@ -202,11 +202,7 @@ def _same_cpu(first: str, second: str) -> bool:
 
 
 def _known_as(names: Mapping[str, str]) -> Callable[[str, str], bool]:
-    def same(first: str, second: str) -> bool:
-        one, other = (names.get(name.lower(), name.lower()) for name in (first, second))
-        return one == other
-
-    return same
+    return lambda *both: len({names.get(name.lower(), name.lower()) for name in both}) == 1
 
 
 def _same_host(first: str, second: str) -> bool:
