@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from perf_culprit.cli.entry import main
-from perf_culprit.flows import measurement
+from perf_culprit.flows import measure_plan
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import temporary_folders
 
@@ -96,7 +96,7 @@ def test_what_the_graph_leaves_out_is_measured_where_the_index_knows_better(
 ) -> None:
     """It only adds: an index that knows of nothing leaves the graph's answer."""
     indexes = iter([{"BenchmarkX": ("other.go:example.com/m/b.F",)}, {"BenchmarkX": ("a.go:example.com/m/a.F",)}])
-    monkeypatch.setattr(measurement, "stored_index", lambda *_, **__: next(indexes))
+    monkeypatch.setattr(measure_plan, "stored_index", lambda *_, **__: next(indexes))
     for ran in ({"test -bench . ./a"}, {"test -bench . ./a", "test -bench . ./a ./b"}):
         assert measure(repository, "--affected", "benchmarks", commits=("HEAD~1", "HEAD")) == 0
         assert asked(repository) == ran

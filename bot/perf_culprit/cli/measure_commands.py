@@ -15,7 +15,8 @@ from perf_culprit.say.inert import plain
 
 if TYPE_CHECKING:
     from perf_culprit.config.settings import Config
-    from perf_culprit.flows.measurement import Measurement, MeasurePlan
+    from perf_culprit.flows.measure_plan import MeasurePlan
+    from perf_culprit.flows.measurement import Measurement
 
 
 def _event_revisions(repository: Path) -> tuple[str, str]:
@@ -54,7 +55,8 @@ def _since_reference(options: Measure) -> tuple[str, str]:
 
 
 def measure(options: Measure) -> int:
-    from perf_culprit.flows.measurement import measure_commits, measure_plan
+    from perf_culprit.flows.measure_plan import measure_plan
+    from perf_culprit.flows.measurement import measure_commits
 
     config = chosen_config(options)
     if options.reference is not None:

@@ -28,7 +28,8 @@ from perf_culprit.flows.bisect_here import bisect_plan, search_culprits
 from perf_culprit.flows.compare import collect_run, compare_result_files
 from perf_culprit.flows.compare_history import compare_with_history
 from perf_culprit.flows.diagnose import diagnose_revisions
-from perf_culprit.flows.measurement import measure_commits, measure_plan
+from perf_culprit.flows.measure_plan import measure_plan
+from perf_culprit.flows.measurement import measure_commits
 from perf_culprit.flows.record import record_run
 from perf_culprit.flows.render import report_headline, report_html, report_json, report_markdown
 from perf_culprit.flows.site import build_dashboard, plotting_library

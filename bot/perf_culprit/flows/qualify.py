@@ -13,8 +13,9 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.files import read_limited, replace_file
 from perf_culprit.flows.compare import flagged, judge_run
+from perf_culprit.flows.measure_plan import measure_plan
 from perf_culprit.flows.measured_side import paired
-from perf_culprit.flows.measurement import Tried, measure_commits, measure_plan, try_once
+from perf_culprit.flows.measurement import Tried, measure_commits, try_once
 from perf_culprit.judge.detector_audit import noise_sources
 from perf_culprit.judge.paired_executions import LOOKS, minutes_in_turn, planned_looks
 from perf_culprit.judge.planting import Planting

@@ -9,7 +9,8 @@ from perf_culprit.commands.measure_requests import Measure, Verify
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.compare import compare_runs
-from perf_culprit.flows.measurement import measure_commits, measure_plan
+from perf_culprit.flows.measure_plan import measure_plan
+from perf_culprit.flows.measurement import measure_commits
 from perf_culprit.model.finding import BaselineSource, Finding, Verdict
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.model.run_file import decode_run
