@@ -79,7 +79,7 @@ def traced(folder: Path, files: dict[str, str], command: str, build: str | None 
             "auto",
             workplace=workplace,
             commits={"baseline": commits["a"], "target": commits["b"]},
-            plan=TracePlan(budget_s=6),
+            plan=TracePlan(budget_s=15),
             folder=folder,
             say=lambda _: None,
         )
