@@ -25,7 +25,7 @@ from perf_culprit.model.count import as_quantity
 
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
 DEFAULT_ROUNDS: Final = 7
-MOST_ROUNDS: Final = 20
+ROUNDS_UNTIL_DECIDED: Final = 20
 Affected = Literal["off", "documents", "suites", "benchmarks"]
 SoughtDirection = Literal["any", "worse", "better"]
 _TraceChoice = Literal["always", "auto", "off"]
@@ -86,7 +86,10 @@ class Measure(
     ] = None
     rounds: Annotated[
         int | None,
-        Option("--rounds N", f"rounds of A B B A (default: {DEFAULT_ROUNDS}, or {MOST_ROUNDS} with --until-decided)"),
+        Option(
+            "--rounds N",
+            f"rounds of A B B A (default: {DEFAULT_ROUNDS}, or {ROUNDS_UNTIL_DECIDED} with --until-decided)",
+        ),
     ] = None
     metric: Annotated[
         str | None,

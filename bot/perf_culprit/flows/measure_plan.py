@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
-from perf_culprit.commands.measure_requests import DEFAULT_ROUNDS, MOST_ROUNDS, TRACE_AUTO, Measure
+from perf_culprit.commands.measure_requests import DEFAULT_ROUNDS, ROUNDS_UNTIL_DECIDED, TRACE_AUTO, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.benchmark_index import is_default_push, runs_file, stored_index
@@ -93,7 +93,7 @@ def measure_plan(
         commands = replace_commands(commands, variants=texts)
     usual = COUNT_ROUNDS if is_exact_quantity(commands.count) else DEFAULT_ROUNDS
     environ = environ or {}
-    rounds = options.rounds or (MOST_ROUNDS if options.until_decided else usual)
+    rounds = options.rounds or (ROUNDS_UNTIL_DECIDED if options.until_decided else usual)
     names = options.only
     if options.flagged is not None and (minutes := options.minutes or config.confirm.budget):
         names = flagged(read_report(options.flagged))

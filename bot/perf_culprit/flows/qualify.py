@@ -8,7 +8,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from perf_culprit.commands.measure_requests import MOST_ROUNDS, Measure, Qualify
+from perf_culprit.commands.measure_requests import ROUNDS_UNTIL_DECIDED, Measure, Qualify
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.files import read_limited, replace_file
@@ -31,7 +31,7 @@ def qualified(options: Qualify, *, config: Config, say: Say, tried: Tried | None
 
     There are as many rounds as the second proof of `measure --until-decided` needs. They show how much more help.
     """
-    proofs = planned_looks(MOST_ROUNDS, proven=config.proven)
+    proofs = planned_looks(ROUNDS_UNTIL_DECIDED, proven=config.proven)
     measure = Measure(
         repository=options.repository,
         run=options.run,

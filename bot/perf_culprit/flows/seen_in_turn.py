@@ -7,7 +7,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from perf_culprit.commands.measure_requests import MOST_ROUNDS
+from perf_culprit.commands.measure_requests import ROUNDS_UNTIL_DECIDED
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import judge_run
 from perf_culprit.flows.measured_side import paired
@@ -28,7 +28,7 @@ def seen_in_turn(baseline: Baseline, run: Run, *, config: Config) -> tuple[Reaso
     """
     if not run.cost or len(run.benchmarks) > WORK_LIMITS.trial_benchmarks:
         return ()
-    rounds = planned_looks(MOST_ROUNDS, proven=config.proven)[0]
+    rounds = planned_looks(ROUNDS_UNTIL_DECIDED, proven=config.proven)[0]
     first, second = _as_in_turn([*baseline.runs, run], rounds)
     findings = judge_run(paired(first), second, config=config).findings if first.benchmarks else ()
     effects = [benchmark.detectable_effect for benchmark in findings if benchmark.detectable_effect is not None]

@@ -21,6 +21,7 @@ from perf_culprit.model.finding import PROVEN, QUIET_VERDICTS, Drawn, Evidence, 
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
+from perf_culprit.model.work_limits import WORK_LIMITS
 from perf_culprit.stats.chart_limits import DEFAULT_LIMITS, PERCENTILES
 from perf_culprit.stats.common_rate import interval_medians
 from perf_culprit.stats.conventions import FEW_RUNS, FEW_SAMPLES
@@ -28,8 +29,6 @@ from perf_culprit.stats.multiplicity import known_q_values, number, numbers
 
 # Percentiles of a counter's samples: if none of them moves by the minimum effect, no change is called.
 MOVED_PERCENTILES: Final = (50, *PERCENTILES[DEFAULT_LIMITS])
-# Counters to draw; each needs its samples sorted once more.
-MOST_CHARTS: Final = 200
 
 
 def decide_by_limit(
@@ -108,7 +107,7 @@ def counter_findings(
     q_values = known_q_values(numbers(entry.excess.chance for entry in evidence))
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
     ranked = sorted(range(len(evidence)), key=lambda row: -evidence[row].violation)
-    rows_with_chart = {row for row in ranked[:MOST_CHARTS] if exceeds_threshold(evidence[row])}
+    rows_with_chart = {row for row in ranked[: WORK_LIMITS.charts] if exceeds_threshold(evidence[row])}
     findings = []
     for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
         q_value = number(q_values[row])
@@ -178,9 +177,6 @@ def _side(evidence: Evidence, worsening: float) -> Verdict:
     return Verdict.IMPROVEMENT if worsening < 0 else Verdict.REGRESSION
 
 
-MOST_INTERVALS: Final = 160
-
-
 def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
     """Add the chart of the counter at `index` of the pair, with the limits or levels that its evidence names."""
     target, runs, is_scaled = _charted_sides(finding, pair, index)
@@ -210,7 +206,7 @@ def _some(sides: Sequence[Floats]) -> tuple[float, ...]:
 def _time_series(evidence: Evidence, times_s: Floats, values: Floats, *, is_scaled: bool) -> TimeSeries | None:
     if len(times_s) < 2:
         return None
-    count = min(len(times_s), MOST_INTERVALS)
+    count = min(len(times_s), WORK_LIMITS.chart_intervals)
     step_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1)
     edges_s = np.linspace(times_s[0], times_s[-1] + step_s, count + 1)
     medians = interval_medians(times_s, values[:, None], edges_s=edges_s)[:, 0]

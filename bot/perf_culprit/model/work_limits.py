@@ -40,6 +40,8 @@ class WorkLimits(NamedTuple):
     # A report.
     budget_checks: int = 500
     drawn_values: int = 50
+    charts: int = 200  # of counters; each needs its samples sorted once more
+    chart_intervals: int = 160
     inherited_levels: int = 10
     noted_rules: int = 3  # in a finding's reason
     listed_rules: int = 5  # enough to see the change; a counter may have hundreds

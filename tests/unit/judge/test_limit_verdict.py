@@ -18,6 +18,7 @@ from perf_culprit.judge.verdict import Decided
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Excess, Finding, Side, Verdict
 from perf_culprit.model.reason import Untested, VerdictReason, because
 from perf_culprit.model.run import Direction, Metric, MetricKey, Run
+from perf_culprit.model.work_limits import WORK_LIMITS
 from tests.support.noisy_counters import counter_run
 from tests.support.reasons import words_of
 
@@ -215,7 +216,7 @@ def test_what_follows_the_load_is_drawn_at_the_load_of_the_baseline() -> None:
 
 
 def test_only_the_loudest_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perf_culprit.judge.limit_verdict.MOST_CHARTS", 3)
+    monkeypatch.setattr(type(WORK_LIMITS), "charts", 3)
     names = [f"c{i}" for i in range(5)]
     runs = [counter_run(dict.fromkeys(names, each)) for each in QUIET[1:]]
     target = counter_run(dict.fromkeys(names, QUIET[0] * 2))
